@@ -49,6 +49,12 @@ export function names(rule: RegExp, message: string) {
     .optional();
 }
 
+/** A tag of lambdas, by the rule for new names. */
+export const tag = z
+  .string()
+  .regex(/^[A-Za-z0-9-][A-Za-z0-9_-]{0,127}$/, 'expected one tag, such as production')
+  .optional();
+
 export const folders = z
   .string()
   .transform((text) => {

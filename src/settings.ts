@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DEFAULT_FOLDERS } from './default-folders.ts';
 import { PROFILE_NAMES, TOOLSETS } from './mcp/tools/toolsets.ts';
-import { addresses, file, folder, folders, integer, names, onOff, toolsets } from './setting-values.ts';
+import { addresses, file, folder, folders, integer, names, onOff, tag, toolsets } from './setting-values.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
 export const COMMANDS = [
@@ -116,6 +116,15 @@ export const SETTINGS = {
     commands: OFFER,
     meaning:
       'Toolsets for a purpose, to which --toolsets adds: explore (query and look around), author (also lambdas and aliases), admin (all)',
+  },
+  lambdaTools: {
+    schema: tag,
+    env: 'COLLOQUY_LAMBDA_TOOLS',
+    flag: '--lambda-tools <tag>',
+    commands: ['stdio', 'serve', 'doctor', 'setup'],
+    defaultShown: 'none',
+    meaning:
+      'Tag whose Query Lambdas are offered as tools of their own, named workspace_lambda, beside the others; read once, at start',
   },
   guard: {
     schema: z.enum(['ask', 'off'], 'expected ask or off'),

@@ -22,6 +22,8 @@ export interface Assistant {
   tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
   /** Why each of the other tools is not offered; absent if all are. */
   hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
+  /** A further line of the instructions that a client gets; absent: none. */
+  note?: string | undefined;
   approvals: Approvals;
   /** `off`: deletes run without asking. Chosen by the operator at start, never by the model. */
   guard: 'ask' | 'off';

@@ -91,7 +91,7 @@ async function runOnce({
       }
       consent = verdict;
     }
-    const answer = withNames(hide(await tool.run(context, input, blast)), tool.renamed(args));
+    const answer = withNames(hide(await tool.run(context, input, blast)), tool.renamed?.(args) ?? []);
     return fence(blast === undefined ? answer : withReceipt(answer, { blast, consent, offered }));
   } catch (error) {
     const apiError = toApiError(error);

@@ -211,6 +211,10 @@ function lambdaSteps(workspace: string, lambda: string, place: string): Step[] {
       ['tag_lambda_version'],
       `Ask which tag callers use, such as production, and wait. tag_lambda_version {${place},"tag":…,"version":…}. A tag that exists moves, and from then on its callers get this version; until then they get the old one. To go back, tag the old version again.`,
     ],
+    [
+      [],
+      'Tell the person: an MCP server started with --lambda-tools and that tag offers the lambda as a tool of its own, with its description and parameters.',
+    ],
   ];
 }
 

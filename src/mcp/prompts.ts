@@ -15,6 +15,9 @@ import type { Names } from './resources/resource-kinds.ts';
 /** In the order in which they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];
 
+/** Some libraries make a function of a prompt, too: no tool may have its name. */
+export const PROMPT_NAMES: readonly string[] = PROMPTS.map(({ name }) => name);
+
 const QUOTED_CHARS_MAX = 100;
 
 /** The prompts whose tools are offered: any other would lead to tools that are not there. */

@@ -27,7 +27,8 @@ const LISTING_TTL_MS = 5_000;
  * computed once, and checks and results are our own, so the high-level registry would only repeat them.
  */
 export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Server {
-  const { version, tools, guard, changes } = assistant;
+  const { version, tools, guard, note, changes } = assistant;
+  const instructions = note === undefined ? INSTRUCTIONS : `${INSTRUCTIONS}\n${note}`;
   const server = new Server(
     { name: 'colloquy', title: 'Colloquy', version },
     {
@@ -38,7 +39,7 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
         completions: {},
         extensions: { [VIEW_EXTENSION]: {} },
       },
-      instructions: guard === 'off' ? unguarded(INSTRUCTIONS) : INSTRUCTIONS,
+      instructions: guard === 'off' ? unguarded(instructions) : instructions,
       cacheHints: {
         'server/discover': { ttlMs: HOUR_MS },
         'tools/list': { ttlMs: HOUR_MS },

@@ -6,6 +6,7 @@ import { secretMeans } from '../../src/cli/means.ts';
 import { type JsonObject, parseJson } from '../../src/contract/json/json.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool } from '../../src/mcp/call.ts';
+import { lambdaTools } from '../../src/mcp/tools/lambda-tools.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 import { expectGenerated } from '../structure/parts.ts';
 import { blocksOf, ROOT, readPage, shellCommands } from './pages.ts';
@@ -97,5 +98,17 @@ describe('the examples in docs/', () => {
     }
     made += text.slice(from);
     expectGenerated(resolve(ROOT, page), made, 'test/docs');
+  });
+
+  it('show the lambda of docs/lambdas.md as the tool that it becomes, with a call that runs it', async () => {
+    const { tools } = await lambdaTools(client, 'production', new AbortController().signal);
+    const tool = tools.get('shop_sales_by_city');
+    const { name, description, inputSchema } = tool?.listing ?? {};
+    const shown = blocksOf(readPage('docs/lambdas.md')).find(({ language }) => language === 'json');
+    expect(JSON.parse(shown?.text ?? '')).toEqual({ name, description, inputSchema });
+    const example = /`shop_sales_by_city (\{[^`]+\})`/.exec(readPage('src/mcp/docs/lambdas.md'))?.[1] ?? '';
+    const context = { client, signal: undefined, progress: () => undefined, means: {} };
+    const answer = await tool?.run(context, tool.read(JSON.parse(example)));
+    expect(answer?.data).toMatchObject({ columns: ['city', 'total'], returned: expect.any(Number), truncated: false });
   });
 });

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { administer, authorLambda, exploreData } from '../../src/mcp/prompt-texts.ts';
+import { TAKEN_ARGUMENTS } from '../../src/mcp/tools/lambda-names.ts';
+import { LAMBDA_TOOLS_MAX } from '../../src/mcp/tools/lambda-tools.ts';
 import type { Schema } from '../../src/mcp/tools/schemas.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
+import { oddLambdaTools } from './tagged-lambdas.ts';
 
 /**
  * What client libraries and model providers need of a listing, each rule with those that it is for. The libraries
  * themselves are driven by `npm run clients:libraries`.
  */
 
-const listings = [...tools().values()].map(({ listing }) => listing);
+const builtIn = [...tools().values()].map(({ listing }) => listing);
+const ofLambdas = Array.from((await oddLambdaTools()).tools.values(), ({ listing }) => listing);
+const listings = [...builtIn, ...ofLambdas];
 
 /** OpenAI and VS Code take no more tools at once. */
 const TOOLS_MAX = 128;
@@ -21,15 +26,6 @@ const ENUM_MAX = 500;
 /** Other keywords are refused by some providers (Gemini knows neither references nor patterns), or understood otherwise. */
 const KEYWORDS = ['type', 'description', 'properties', 'required', 'items', 'enum', 'minimum', 'maximum'];
 
-/** Arguments of these names would not arrive, since the functions that libraries wrap calls in have parameters so named. */
-const TAKEN = {
-  python: ['self', 'cls'],
-  langchain: ['callbacks', 'config', 'run_manager', 'runtime'],
-  semanticKernel: ['arguments', 'execution_settings', 'kernel', 'service', 'settings', 'tool_name'],
-  // Fields of the models that AutoGen and mcp-use make.
-  pydantic: ['construct', 'copy', 'dict', 'fields', 'json', 'schema', 'validate'],
-};
-
 /** Tools with objects that do not list their fields: documents, and what is too large. Strict mode cannot have these. */
 const NOT_STRICT = [
   'add_documents',
@@ -40,6 +36,7 @@ const NOT_STRICT = [
   'create_lambda_version',
   'load_file',
   'patch_documents',
+  'w_object',
 ];
 
 /** All schemas within a schema, including itself, with their depth. */
@@ -56,7 +53,7 @@ describe.each(listings)('$name', ({ name, description, inputSchema, outputSchema
 
   it('has a name and a description within what all take', () => {
     // Clients put the server's name in front: some allow 64 characters for both, some 60.
-    expect(name).toMatch(/^[a-z][a-z_]{2,39}$/);
+    expect(name).toMatch(/^[A-Za-z][A-Za-z0-9_]{2,39}$/);
     expect(description.length).toBeLessThanOrEqual(DESCRIPTION_CHARS_MAX);
   });
 
@@ -113,13 +110,13 @@ describe.each(listings)('$name', ({ name, description, inputSchema, outputSchema
 
   it('has arguments whose names begin with a letter (pydantic) and suit Anthropic', () => {
     for (const field of inside.flatMap(({ schema }) => Object.keys(schema.properties ?? {}))) {
-      expect(field).toMatch(/^[a-z][A-Za-z0-9_]{0,63}$/);
+      expect(field).toMatch(/^[A-Za-z][A-Za-z0-9_]{0,63}$/);
       expect(field).not.toMatch(/^model_/);
     }
   });
 
   it('has no argument of a name that a library keeps for itself', () => {
-    const taken = Object.values(TAKEN).flat();
+    const taken = Object.values(TAKEN_ARGUMENTS).flat();
     for (const field of Object.keys(inputSchema.properties ?? {})) expect(taken).not.toContain(field);
   });
 
@@ -132,7 +129,7 @@ describe.each(listings)('$name', ({ name, description, inputSchema, outputSchema
 
 describe('the tools together', () => {
   it('are no more than a client takes', () => {
-    expect(listings.length).toBeLessThanOrEqual(TOOLS_MAX);
+    expect(builtIn.length + LAMBDA_TOOLS_MAX).toBeLessThanOrEqual(TOOLS_MAX);
   });
 
   it('share no name with a prompt, which some libraries make a function too', () => {

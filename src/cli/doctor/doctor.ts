@@ -8,6 +8,7 @@ import { isOlder, isOutdated } from '../../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../../mcp/offer.ts';
 import type { Config } from '../../settings.ts';
 import { requireLocalService } from '../connect.ts';
+import { findLambdaTools, lambdaToolsText } from '../lambda-tools.ts';
 import { plainText } from '../log.ts';
 import { offerOf } from '../offer.ts';
 import { forPerson, withService } from '../person.ts';
@@ -96,7 +97,8 @@ async function lookAtService(
   }
 }
 
-async function lookThrough(client: Client, where: string, { url }: Config) {
+async function lookThrough(client: Client, where: string, config: Config) {
+  const { url } = config;
   const startedAt = performance.now();
   const user = await client.getCurrentUser({});
   const elapsedMs = Math.round(performance.now() - startedAt);
@@ -106,8 +108,33 @@ async function lookThrough(client: Client, where: string, { url }: Config) {
     serviceFinding(answers, about, url === undefined),
     keyFinding(user.email, user.roles),
     clockFinding(about?.time, about?.clock_before),
+    await lambdaFinding(client, config),
   ];
   return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
+}
+
+const LEFT_NAMED_MAX = 10;
+
+/** Which lambdas are offered as tools; undefined if the settings name no tag. */
+async function lambdaFinding(client: Client, config: Config): Promise<Finding | undefined> {
+  const name = 'lambdas';
+  try {
+    const found = await findLambdaTools(config, async () => client);
+    if (found === undefined) return undefined;
+    const { tools, left } = found;
+    const detail = lambdaToolsText(found);
+    if (left.length > 0) {
+      const named = left.slice(0, LEFT_NAMED_MAX).map((one) => `${one.lambda}: ${one.why}`);
+      const more = left.length > named.length ? [`${left.length - named.length} more`] : [];
+      return { name, state: 'warn', detail, remedy: `Left out: ${[...named, ...more].join('; ')}.` };
+    }
+    if (tools.size > 0) return { name, state: 'ok', detail: `${detail}: ${[...tools.keys()].join(', ')}` };
+    const remedy = 'Tag a version (tag_lambda_version), or correct --lambda-tools.';
+    return { name, state: 'warn', detail, remedy };
+  } catch (error) {
+    const remedy = 'The server starts without tools of lambdas as long as this is so.';
+    return { name, state: 'warn', detail: `no tools are made of lambdas: ${messageOf(error)}`, remedy };
+  }
 }
 
 /** The service's `getAbout`; undefined for another implementation of the API, which has no such endpoint. */

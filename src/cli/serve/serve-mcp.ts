@@ -9,10 +9,12 @@ import type { Logger } from '../../mcp/logger.ts';
 import { hiddenTools, offeredTools } from '../../mcp/offer.ts';
 import { listenFor } from '../../mcp/resources/subscriptions.ts';
 import { createServer } from '../../mcp/server.ts';
+import type { LambdaTools } from '../../mcp/tools/lambda-tools.ts';
 import { createHttpServing } from '../../mcp/transports/http.ts';
 import type { Mount, MountCaller } from '../../service/app/mounts.ts';
 import type { Config } from '../../settings.ts';
 import { ownCommand } from '../connect-lines.ts';
+import { startingLambdaTools, withLambdaTools } from '../lambda-tools.ts';
 import { auditMeans, auditOf, fileMeans, remoteSecretMeans } from '../means.ts';
 import { offerOf } from '../offer.ts';
 import { WILDCARDS } from './reached-url.ts';
@@ -27,11 +29,20 @@ export interface McpMountOptions {
   log: Logger;
 }
 
+/** MCP as a part of a service. */
+export interface McpMount extends Mount {
+  /**
+   * To be called once the service answers, if lambdas are offered as tools: finds them, with the admin's key. Requests
+   * wait for that.
+   */
+  begin(adminKey: string): Promise<void>;
+}
+
 /**
  * MCP beside the API of a service. Tools call the service through its own socket, with the caller's key, so they may do
  * exactly what that key may do elsewhere.
  */
-export function mcpMount(path: string, { config, socketPath, bin, log }: McpMountOptions): Mount {
+export function mcpMount(path: string, { config, socketPath, bin, log }: McpMountOptions): McpMount {
   const approvals = createApprovals();
   // Subscribers with any key are told at once of changes made with another.
   const peers = new Set<Changes>();
@@ -41,6 +52,20 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
   const means = { ...remoteSecretMeans(config), ...given, isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
   const started = isForOthers(config) ? undefined : ownCommand(config, bin);
+
+  let lambdas: LambdaTools | undefined;
+  let begun = () => {};
+  const beginning = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  if (config.lambdaTools === undefined) begun();
+
+  async function begin(apiKey: string): Promise<void> {
+    const client = createClient({ target: { socketPath }, apiKey, readOnly: true });
+    lambdas = await startingLambdaTools(config, async () => client, log);
+    await client.close();
+    begun();
+  }
 
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
@@ -53,7 +78,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
       version: VERSION,
       log,
       principal: keyHash.slice(0, PRINCIPAL_CHARS),
-      tools: offeredTools({ ...offer, roles }),
+      ...withLambdaTools(offeredTools({ ...offer, roles }), lambdas),
       hidden: hiddenTools({ ...offer, roles }),
       approvals,
       guard: config.guard,
@@ -80,9 +105,11 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
     await serving.close();
     await audit?.settled();
   }
-  const handle: Mount['handle'] = (request, response, caller, signal) =>
-    callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
-  return { path, admit: serving.admit, handle, close };
+  const handle: Mount['handle'] = async (request, response, caller, signal) => {
+    await beginning;
+    return callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
+  };
+  return { path, admit: serving.admit, handle, close, begin };
 }
 
 /** Paths on this machine are only useful to the people at it, and nobody else's business. */

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { BUILD, VERSION } from '../../config.ts';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
@@ -8,13 +9,13 @@ import { boundLog } from '../../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../../local/spawn.ts';
 import { nativeThreads } from '../../native-threads.ts';
 import type { TlsFiles } from '../../service/app/listen.ts';
-import type { Mount } from '../../service/app/mounts.ts';
 import type { Service } from '../../service/start.ts';
 import type { Config } from '../../settings.ts';
 import { ownCommand } from '../connect-lines.ts';
 import { GUARD_OFF } from '../guard-notice.ts';
 import { createLog, errorLine } from '../log.ts';
 import { reachedUrl } from './reached-url.ts';
+import type { McpMount } from './serve-mcp.ts';
 import { givenSettings } from './service-settings.ts';
 import { type ServiceMessage, SIGNAL_EXIT_CODES, type StopMessage } from './supervise.ts';
 import { inPlaceOfLocal, isHeld } from './take-folder.ts';
@@ -78,6 +79,7 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
       });
     const service = await (local ? start() : inPlaceOfLocal(folder, log, start));
     stopWhenTold(service);
+    if (config.lambdaTools !== undefined) await beginAll(mounts, folder);
     tell({ is: 'ready', endNoteFile: folder.endNoteFile, port: portOf(service) });
     if (!local) process.stdout.write(welcome(config, service, folder, ownCommand(config, bin)));
     await service.closed;
@@ -125,11 +127,16 @@ async function mountsOf(
   { socketPath }: DataFolder,
   bin: string,
   log: Logger,
-): Promise<Mount[]> {
+): Promise<McpMount[]> {
   if (local || !config.mcp) return [];
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
   const { mcpMount } = await import('./serve-mcp.ts');
   return [mcpMount(MCP_PATH, { config, socketPath, bin, log })];
+}
+
+/** The service makes the key when it starts, if there is none. */
+async function beginAll(mounts: readonly McpMount[], { adminKeyFile }: DataFolder): Promise<void> {
+  for (const mount of mounts) await mount.begin((await readFile(adminKeyFile, 'utf8')).trim());
 }
 
 /** How many queries run at once, given the number of native threads. */

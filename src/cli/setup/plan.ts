@@ -61,6 +61,7 @@ const DECIDED: ReadonlySet<string> = new Set(
       'apiKeyFile',
       'toolsets',
       'profile',
+      'lambdaTools',
       'readOnly',
       'allowDirs',
       'allowHosts',

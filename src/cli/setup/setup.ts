@@ -138,7 +138,7 @@ function serverFor(config: Config, bin: string): Server {
 
 function entryFlags(config: Config): string[] {
   const { dataDir, url, apiKeyFile, toolsets, profile, requestTimeoutMs, idleSecs, readOnly } = config;
-  const { allowDirs, allowHosts, exportDirs } = config;
+  const { allowDirs, allowHosts, exportDirs, lambdaTools } = config;
   const chosen = toolsets?.map((one) => (one.readOnly ? `${one.toolset}:read` : one.toolset)).join(',');
   const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
   return [
@@ -147,6 +147,7 @@ function entryFlags(config: Config): string[] {
     ...flag('--api-key-file', apiKeyFile),
     ...flag('--profile', profile),
     ...flag('--toolsets', chosen),
+    ...flag('--lambda-tools', lambdaTools),
     ...flag('--allow-dirs', allowDirs?.join(',')),
     ...flag('--allow-hosts', allowHosts?.join(',')),
     ...flag('--export-dirs', exportDirs?.join(',')),

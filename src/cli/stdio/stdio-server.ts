@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { VERSION } from '../../config.ts';
+import type { Client } from '../../http/client.ts';
 import { createApprovals } from '../../mcp/guard/signed-states.ts';
 import { runStdio } from '../../mcp/transports/stdio.ts';
 import type { Config } from '../../settings.ts';
 import { connectService, loadConnection } from '../connect.ts';
 import { ownCommand } from '../connect-lines.ts';
 import { GUARD_OFF } from '../guard-notice.ts';
+import { startingLambdaTools, withLambdaTools } from '../lambda-tools.ts';
 import { auditOf, ownMeans, secretMeans } from '../means.ts';
 import { toolsFor } from '../offer.ts';
 import { laterLog } from './later-log.ts';
@@ -19,13 +21,23 @@ export async function serveStdio(config: Config, bin: string): Promise<never> {
   const audit = auditOf(config, 'stdio', log);
   const started = ownCommand(config, bin);
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
+  const { hidden, tools } = toolsFor(config, log);
+  let early: Promise<Client> | undefined;
+  const connect = () => connectService(config, bin, log);
+  const lambdas = await startingLambdaTools(config, () => (early = connect()), log);
   await runStdio({
-    connect: () => connectService(config, bin, log),
+    // The first call goes on with the connection that found the lambdas.
+    connect: () => {
+      const open = lambdas === undefined ? undefined : early;
+      early = undefined;
+      return open ?? connect();
+    },
     version: VERSION,
     log,
     // For this process alone: approvals do not carry over to another one.
     principal: `stdio-${randomBytes(6).toString('hex')}`,
-    ...toolsFor(config, log),
+    hidden,
+    ...withLambdaTools(tools, lambdas),
     approvals: createApprovals(),
     guard: config.guard,
     means: { ...secretMeans(config), ...ownMeans(config) },

@@ -72,7 +72,7 @@ export interface RowTool {
 }
 
 /** What an answer with rows holds. */
-export const ROWS_FIELDS: Record<string, Schema> = {
+export const ROWS_FIELDS = {
   query_id: { type: 'string' },
   columns: { type: 'array' },
   types: { type: 'array' },
@@ -82,7 +82,7 @@ export const ROWS_FIELDS: Record<string, Schema> = {
   truncated: { type: 'boolean' },
   warnings: { type: 'array' },
   next: { type: 'string' },
-};
+} as const satisfies Record<string, Schema>;
 const ROWS_OUTPUT = answerSchema(ROWS_FIELDS);
 const LIST_OUTPUT = answerSchema({ items: { type: 'array' } });
 const WRITES_OUTPUT = answerSchema({ counts: { type: 'object' }, failed: { type: 'array' } });

@@ -3,6 +3,7 @@ import type { QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
+import { isRequired } from './lambda-lookup.ts';
 
 /** The result columns of a statement, or why they cannot be determined. */
 export type LambdaColumns =
@@ -24,7 +25,7 @@ export async function lambdaColumns(
   try {
     const { parameters: used } = await client.validateQuery({ parameters: true, sql: { query } }, { signal });
     const defaults = sql?.default_parameters ?? [];
-    const assumed = (used ?? []).filter((name) => !defaults.some((parameter) => parameter.name === name));
+    const assumed = (used ?? []).filter((name) => isRequired(defaults, name));
     return await columnsOf(client, query, { defaults, assumed }, signal);
   } catch (error) {
     signal?.throwIfAborted();
@@ -36,14 +37,15 @@ export async function lambdaColumns(
 
 type Defaults = NonNullable<NonNullable<QueryLambdaVersion['sql']>['default_parameters']>;
 
-async function columnsOf(
+/** As `lambdaColumns`, of SQL that is valid. `assumed`: the parameters that have no value. */
+export async function columnsOf(
   client: Client,
   query: string,
   { defaults, assumed }: { defaults: Defaults; assumed: string[] },
   signal: AbortSignal | undefined,
 ): Promise<LambdaColumns> {
   const given = defaults.flatMap(({ name, type, value }) =>
-    name ? [{ name, type: type ?? '', value: value ?? null }] : [],
+    name && value !== undefined ? [{ name, type: type ?? '', value }] : [],
   );
   const parameters: QueryParameter[] = [...given, ...assumed.map((name) => ({ name, type: 'null' as const }))];
   // The bracket is on a line of its own, so that a comment at the end of the SQL does not swallow it.

@@ -92,15 +92,35 @@ export async function lambdaParameters(
   version: QueryLambdaVersion,
   { signal }: CallOptions,
 ): Promise<LambdaParameter[]> {
-  const defaults = (version.sql?.default_parameters ?? []).map(({ name, type, value }) => ({
-    name: name ?? '',
-    ...(type ? { type } : {}),
-    default: value ?? null,
+  const declared = version.sql?.default_parameters ?? [];
+  const defaults = declared.map((one) => ({
+    name: one.name ?? '',
+    ...(one.type ? { type: one.type } : {}),
+    ...(hasDefault(one) ? { default: one.value ?? null } : { required: true as const }),
   }));
   const query = version.sql?.query;
   const used = query ? await parametersUsed(client, query, signal) : [];
-  const without = used.filter((name) => !defaults.some((parameter) => parameter.name === name));
+  const without = used.filter((name) => declaredAs(declared, name) === undefined);
   return [...defaults, ...without.map((name) => ({ name, required: true as const }))];
+}
+
+type Declared = NonNullable<NonNullable<QueryLambdaVersion['sql']>['default_parameters']>;
+
+/** What a version declares of a parameter of its SQL; letter case is ignored, as in SQL. */
+export function declaredAs(declared: Declared, name: string): Declared[number] | undefined {
+  const folded = name.toLowerCase();
+  return declared.find((one) => (one.name ?? '').replace(/^[:$]/, '').toLowerCase() === folded);
+}
+
+/** Whether a run needs no value: one that is declared without any only has a type. */
+function hasDefault({ type, value }: Declared[number]): boolean {
+  return value !== undefined || type === 'null';
+}
+
+/** Whether every run has to give a parameter of the SQL a value. */
+export function isRequired(declared: Declared, name: string): boolean {
+  const one = declaredAs(declared, name);
+  return one === undefined || !hasDefault(one);
 }
 
 /** The names of a statement's parameters; none if the statement is not valid now, which the version's state says. */

@@ -15,6 +15,7 @@ import { canShowForms, elicitingHuman, nobody, type Round } from '../guard/guard
 import { askInSession } from '../guard/session-elicitation.ts';
 import { type Progress, reportedWait } from '../progress.ts';
 import { tellAfter } from '../resources/subscriptions.ts';
+import type { Tool, ToolCard } from './tool.ts';
 import { tools } from './tools.ts';
 
 /** In the 2025 era a call carries no human's answer; this server asks for it during the call. */
@@ -45,7 +46,7 @@ export function registerToolCalls(
 
   on.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const offered = await assistant.tools;
-    const tool = offered.has(params.name) ? tools().get(params.name) : undefined;
+    const tool = toolBehind(offered.get(params.name));
     if (tool === undefined) {
       const refusal = notOffered(params.name, await hidden);
       const outcome = refusal === undefined ? 'unknown_tool' : 'not_offered';
@@ -81,6 +82,12 @@ export function registerToolCalls(
     }
     return result;
   });
+}
+
+/** The tool of a card that is offered; those of lambdas are tools themselves. */
+function toolBehind(card: ToolCard | Tool | undefined): Tool | undefined {
+  if (card === undefined) return undefined;
+  return 'run' in card ? card : tools().get(card.listing.name);
 }
 
 /** Reports a call's progress to the client; undefined if the client did not ask for it. */

@@ -39,7 +39,7 @@ export interface Tool extends ToolCard {
   /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
   /** Which arguments were sent under names that are understood and not listed, in words; of what `read` took. */
-  renamed(sent: Arguments): readonly string[];
+  renamed?(sent: Arguments): readonly string[];
   /** What to ask a human about before it runs; present if and only if the tool deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
   /** `blast`: what `blast()` found, if the tool deletes. */

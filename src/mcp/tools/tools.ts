@@ -6,11 +6,10 @@ import { holdsSecret } from '../../contract/secret.ts';
 import { shownEscape } from '../../contract/visible.ts';
 import type { CallOptions } from '../../http/client.ts';
 import { nearestNames } from '../errors.ts';
-import type { Fenced } from '../fence.ts';
 import { blastRadius } from '../guard/blast.ts';
-import { profileOf, wholeOf } from '../kept.ts';
+import { presentQuery } from '../query-answer.ts';
 import { docsTool } from '../resources/docs-resources.ts';
-import { BUDGET, presentList, presentRecord, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
+import { BUDGET, presentList, presentRecord, presentWrites, ROWS_FETCHED } from '../results.ts';
 import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
 import { readArguments, renamedIn } from './arguments.ts';
@@ -100,21 +99,6 @@ function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): vo
 }
 
 const SHOWN_CHARS_MAX = 200;
-
-/** The rows; with a profile of the columns if they are only a part of a kept result. */
-async function presentQuery(
-  { client, signal }: ToolContext,
-  response: QueryResponse,
-  rowsMax: number,
-  limit: number | undefined,
-): Promise<Fenced> {
-  const budget = { ...BUDGET, rowsMax };
-  const whole = wholeOf(response);
-  const shown = presentRows(response, budget, limit, whole);
-  if (whole?.queryId == null || Number(shown.data['returned']) >= whole.total) return shown;
-  const profile = await profileOf(client, whole.queryId, signal);
-  return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
-}
 
 /** Asks for warnings, for example of an unused parameter, if the operation can give them, unless the call declines. */
 function withWarnings(rowTool: RowTool, input: Arguments): Arguments {

@@ -99,11 +99,14 @@ describe('colloquy setup', () => {
   test('what it writes starts a server, and --undo takes it back', async () => {
     const before = '{\n  "mcpServers": {}\n}\n';
     const file = given('.cursor/mcp.json', before);
-    const written = await run(['setup', '--yes', '--profile', 'explore', '--data-dir', join(home, 'my data')]);
+    const flags = ['--profile', 'explore', '--lambda-tools', 'production', '--data-dir', join(home, 'my data')];
+    const written = await run(['setup', '--yes', ...flags]);
     expect(written.code).toBe(0);
     expect(written.stdout).toMatch(/^ok {4}tools +\d+ of \d+ are offered$/m);
+    expect(written.stdout).toContain('no lambda has the tag "production"');
 
     const { command, args } = JSON.parse(readFileSync(file, 'utf8')).mcpServers.colloquy;
+    expect(args.join(' ')).toContain('--profile explore --lambda-tools production');
     const client = new McpClient({ name: 'test', version: '1' });
     await client.connect(new StdioClientTransport({ command, args, env: environment(), stderr: 'ignore' }));
     const names = (await client.listTools()).tools.map(({ name }) => name);

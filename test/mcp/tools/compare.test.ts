@@ -50,6 +50,17 @@ describe('compare_lambda_versions', () => {
     expect(content[0]?.text).toContain('+ WHERE total > :min AND city = :city');
   });
 
+  it('takes a parameter that is declared without a value for a required one with a type', async () => {
+    const query = 'SELECT _id, total\nFROM shop.orders\nWHERE total > :min';
+    const { structuredContent } = await compare({
+      from: 'production',
+      sql: { query, default_parameters: [{ name: 'min', type: 'int' }] },
+    });
+    expect(structuredContent).toMatchObject({
+      parameters: [{ name: 'min', change: 'changed', from: 'int, default "10"', to: 'int, required', breaks: true }],
+    });
+  });
+
   it('compares with a draft that is stored nowhere', async () => {
     const query = 'SELECT _id, total\nFROM shop.orders\nWHERE total > :min';
     const sql = { query, default_parameters: [{ name: 'min', type: 'int', value: '20' }] };
