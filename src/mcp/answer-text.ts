@@ -116,6 +116,8 @@ function recordsText(records: readonly Data[]): string[] {
 
 /** One field: a list of rows or records has a line for each of them. */
 function fieldText(key: string, value: unknown): string {
+  // What a delete has done is a sentence, and quotes in it would have to be escaped.
+  if (key === 'done' && typeof value === 'string') return oneLine(value);
   const name = `${JSON.stringify(key)}:`;
   if (isListOf(value, isRecord) && value.length > 0) {
     return [name, ...value.map((item) => JSON.stringify(item))].join('\n');

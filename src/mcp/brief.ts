@@ -18,7 +18,9 @@ const COUNTS = new Set([
   'num_dedicated_pods',
 ]);
 /** The organization is the same in each user, and has a tool of its own. */
-const SAME_IN_USERS = new Set(['orgs', 'org_memberships']);
+const SAME_IN_USERS = new Set(['org', 'orgs', 'org_memberships']);
+/** Who made what a call has just made is the caller, and when is now. */
+const OF_THE_CALL = new Set(['created_at', 'created_by', 'creator_email', 'last_updated', 'last_updated_by']);
 /** A shorter text that was sent comes back: it may be a name. */
 const ECHO_CHARS_MIN = 40;
 
@@ -26,8 +28,19 @@ const ECHO_CHARS_MIN = 40;
 export function briefly(data: Data, sent?: unknown): Data {
   const echoes = textsIn(sent);
   const { items } = data;
+  if (sent !== undefined) return withoutKeys(recordOf(data, echoes) as Data, OF_THE_CALL);
   if (!Array.isArray(items)) return recordOf(data, echoes) as Data;
   return { ...data, items: items.map((item) => recordOf(item, echoes)) };
+}
+
+/** The answer of a write of documents: `sent` are the ids that its caller knows. */
+export function brieflyWritten({ last_offset: _, ids, ...data }: Data, sent: ReadonlySet<string>): Data {
+  const made = Array.isArray(ids) ? ids.filter((id: unknown) => !sent.has(String(id))) : [];
+  return made.length === 0 ? data : { ...data, ids: made };
+}
+
+function withoutKeys(data: Data, keys: ReadonlySet<string>): Data {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => !keys.has(key)));
 }
 
 function recordOf(record: unknown, echoes: ReadonlySet<string>): unknown {
@@ -37,9 +50,14 @@ function recordOf(record: unknown, echoes: ReadonlySet<string>): unknown {
     Object.entries(record).flatMap(([key, field]) => {
       if (isUser && SAME_IN_USERS.has(key)) return [];
       if (typeof field === 'string' && echoes.has(field)) return [];
-      return [[key, key === 'stats' ? withoutZeros(field) : withoutEchoes(field, echoes)]];
+      const told = key === 'stats' ? withoutZeros(field) : withoutEchoes(field, echoes);
+      return isEmptied(field, told) ? [] : [[key, told]];
     }),
   );
+}
+
+function isEmptied(before: unknown, after: unknown): boolean {
+  return before !== after && typeof after === 'object' && after !== null && Object.keys(after).length === 0;
 }
 
 function withoutZeros(stats: unknown): unknown {
@@ -58,9 +76,10 @@ function withoutEchoes(value: unknown, echoes: ReadonlySet<string>): unknown {
 
 function textsIn(sent: unknown): ReadonlySet<string> {
   const texts = new Set<string>();
-  const visit = (value: unknown) => {
-    if (typeof value === 'string' && value.length >= ECHO_CHARS_MIN) texts.add(value);
-    else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) visit(one);
+  const visit = (value: unknown, isSql = false) => {
+    if (typeof value === 'string' && (isSql || value.length >= ECHO_CHARS_MIN)) texts.add(value);
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, one] of Object.entries(value)) visit(one, key === 'query');
   };
   visit(sent);
   return texts;

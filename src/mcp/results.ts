@@ -2,7 +2,7 @@ import { refusalOf } from '../contract/documents.ts';
 import { isObject } from '../contract/json/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { visibleText } from '../contract/visible.ts';
-import { briefly } from './brief.ts';
+import { briefly, brieflyWritten } from './brief.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
@@ -320,7 +320,11 @@ const NOT_THERE = 'NOT_THERE';
  * A write's answer as counts by status, the first failures and the first ids; an error if every document failed. For a
  * delete, `existing` are the ids that existed just before it; undefined if that is not known.
  */
-export function presentWrites(result: Written, deleted?: { existing?: ReadonlySet<string> | undefined }): Fenced {
+export function presentWrites(
+  result: Written,
+  deleted?: { existing?: ReadonlySet<string> | undefined },
+  sent: ReadonlySet<string> = new Set(),
+): Fenced {
   const documents = result.data ?? [];
   const counts: Record<string, number> = {};
   for (const document of documents) {
@@ -352,6 +356,7 @@ export function presentWrites(result: Written, deleted?: { existing?: ReadonlySe
       ids: ids.slice(0, IDS_MAX).map(String),
       last_offset: String(result.last_offset ?? ''),
     },
+    brief: (data) => brieflyWritten(data, sent),
     next: hints.length > 0 ? `${hints.join('; ')}.` : undefined,
     isError: documents.length > 0 && failed.length === documents.length,
   };

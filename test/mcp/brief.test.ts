@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { briefly } from '../../src/mcp/brief.ts';
+import { briefly, brieflyWritten } from '../../src/mcp/brief.ts';
 import { fence } from '../../src/mcp/fence.ts';
 import { presentRecord } from '../../src/mcp/results.ts';
 
@@ -38,6 +38,19 @@ describe('briefly()', () => {
     const answer = { name: 'l', sql: { query, default_parameters: [] }, description: query.slice(1) };
     expect(briefly(answer, { sql: { query } })).toEqual({ ...answer, sql: { default_parameters: [] } });
     expect(briefly({ name: 'short' }, { name: 'short' })).toEqual({ name: 'short' });
+    const short = { query: 'SELECT 1' };
+    expect(briefly({ name: 'l', created_at: 'now', sql: short }, { sql: short })).toEqual({ name: 'l' });
+    expect(briefly({ name: 'l', created_at: 'now', sql: short })).toEqual({
+      name: 'l',
+      created_at: 'now',
+      sql: short,
+    });
+  });
+
+  it('names of written documents those that were not sent', () => {
+    const written = { counts: { ADDED: 2 }, ids: ['a', 'made'], last_offset: '7' };
+    expect(brieflyWritten(written, new Set(['a']))).toEqual({ counts: { ADDED: 2 }, ids: ['made'] });
+    expect(brieflyWritten(written, new Set(['a', 'made']))).toEqual({ counts: { ADDED: 2 } });
   });
 });
 

@@ -182,7 +182,7 @@ describe('presentWrites()', () => {
   });
 
   it('counts by status and shows the ids', () => {
-    expect(presentWrites(written(['ADDED', 'ADDED', 'REPLACED']))).toEqual({
+    expect(presentWrites(written(['ADDED', 'ADDED', 'REPLACED']))).toMatchObject({
       data: { counts: { ADDED: 2, REPLACED: 1 }, ids: ['d0', 'd1', 'd2'], last_offset: '7' },
       isError: false,
     });

@@ -13,6 +13,9 @@ const BY = {
 /** The id of an entry of the trash, as a service makes it: only this gets out of the fence. */
 const ENTRY = /^[\w-]{1,64}$/;
 
+/** What a model reads of the answer: the rest is what was deleted, which it has named. */
+const TOLD = new Set(['done', 'counts', 'failed', 'left', 'left_because', 'stopped', 'warnings']);
+
 interface Done {
   blast: Blast;
   /** How it came to be done. */
@@ -30,16 +33,23 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
   const by = consent?.kind === 'approved' ? `Confirmed by ${BY[consent.by]}` : 'Nobody was asked: the guard is off';
   const { id, until, how } = undoOf(trash, offered);
   const undo = until === undefined ? blast.undo : `It can be undone until ${until}: ${how}.`;
-  const next = [how === undefined ? undefined : `To undo it: ${how}.`, answer.next].filter((one) => one !== undefined);
   return {
     ...answer,
+    brief: (all) =>
+      Object.fromEntries(
+        Object.entries(all).filter(([key, value]) => TOLD.has(key) && !(key === 'counts' && hasOnlyDeleted(value))),
+      ),
     data: {
       done: `${past(blast.what)}${goneWith(blast, data)}. ${by}. ${undo}`,
       ...(id === undefined ? {} : { trash_id: id, undo_until: until }),
       ...data,
     },
-    next: next.length === 0 ? undefined : next.join(' '),
   };
+}
+
+/** Whether the first line says all of these. */
+function hasOnlyDeleted(counts: unknown): boolean {
+  return !isObject(counts) || Object.keys(counts).every((status) => status === 'DELETED');
 }
 
 function undoOf(trash: unknown, offered: Done['offered']): { id?: string; until?: string; how?: string } {

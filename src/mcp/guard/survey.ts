@@ -2,6 +2,7 @@ import type { Extent } from '../../contract/extent.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import type { Client } from '../../http/client.ts';
+import { listedName } from '../tools/catalog.ts';
 import { type Arguments, contentsOf, nameOf } from '../tools/relations.ts';
 import { digest } from './signed-states.ts';
 import { listed, quoted, type Read } from './target.ts';
@@ -141,5 +142,5 @@ export function admittedLine(name: string, admitted: readonly string[] | null | 
 
 /** The line of the target: what is done, and to what. */
 export function whatOf(title: string, parameters: readonly string[], args: Arguments): string {
-  return `${title}: ${parameters.map((parameter) => `${parameter} ${quoted(args[parameter])}`).join(', ')}`;
+  return `${title}: ${parameters.map((parameter) => `${listedName(parameter)} ${quoted(args[parameter])}`).join(', ')}`;
 }

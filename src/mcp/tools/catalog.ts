@@ -27,6 +27,11 @@ const NAMES: Readonly<Record<string, string>> = {
   tag_name: 'tag',
   virtualInstanceId: 'virtual_instance',
 };
+/** The name in all tools of what the API names `name`. */
+export function listedName(name: string): string {
+  return NAMES[name] ?? name;
+}
+
 /** The API's name of an argument that has another one in all tools. */
 export function aliasOf(name: string): string | undefined {
   return Object.entries(NAMES).find(([, own]) => own === name)?.[0];

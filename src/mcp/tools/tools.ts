@@ -66,7 +66,7 @@ function toolOf(rowTool: RowTool): Tool {
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
       if (rowTool.kind === 'writes') {
         const written = result as WriteResult;
-        const shown = warned(presentWrites(written, blast), written.warnings);
+        const shown = warned(presentWrites(written, blast, sentIds(input)), written.warnings);
         return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
       const shown = rowTool.operation === 'validateQuery' ? { valid: true, ...(result as object) } : result;
@@ -75,6 +75,12 @@ function toolOf(rowTool: RowTool): Tool {
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
+}
+
+/** The ids of documents that a call names. */
+function sentIds({ data }: Arguments): ReadonlySet<string> {
+  const ids = Array.isArray(data) ? data.map((one: unknown) => (one as { _id?: unknown } | null)?._id) : [];
+  return new Set(ids.filter((id) => typeof id === 'string'));
 }
 
 const isOfCollections = (operation: string) =>

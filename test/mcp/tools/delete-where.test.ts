@@ -77,7 +77,7 @@ describe('delete_documents_where', () => {
         /^Deleted documents by a condition: .*: 3 documents\. Confirmed by a human at a terminal\. It can be undone until 20\S+Z: a human can run "colloquy trash restore [0-9a-f]+"/,
       ),
     });
-    expect(text).toContain(`To undo it: a human can run "colloquy trash restore ${structured.trash_id}"`);
+    expect(text).toContain(`: a human can run "colloquy trash restore ${structured.trash_id}"`);
     expect(await left(collection)).toEqual(['d0', 'd1']);
     await client.restoreTrash({ id: structured.trash_id });
     expect(await left(collection)).toEqual(['d0', 'd1', 'd2', 'd3', 'd4']);
