@@ -22,14 +22,14 @@ export const allowlist = {
     path: '/v1/orgs/self/ip/allowlist',
     title: 'Allow an IP address',
     summary:
-      'Add an address or CIDR range to the IP allowlist. From the first entry on, all other addresses are refused.',
+      'Let an address or CIDR range in. From the first entry on, all others but this machine are refused; the caller is never locked out.',
     effect: 'create',
     role: 'admin',
     params: z.object({}),
     body: z.object({
       name: NewName,
       description: z.string().optional(),
-      ip_address: z.string().describe('One IP address, or a range in CIDR notation'),
+      ip_address: z.string().describe('One address, or a range (CIDR)'),
     }),
     result: AllowlistEntry,
     envelope: 'data',
