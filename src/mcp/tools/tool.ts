@@ -38,8 +38,11 @@ export interface Tool extends ToolCard {
   secretArguments?: readonly Argument[];
   /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
-  /** What to ask a human about before it runs; present if and only if the tool deletes. */
-  blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
+  /**
+   * What to ask a human about before it runs; present if and only if the tool deletes. `shown`: what stands for what the
+   * human was shown, see `Human`.
+   */
+  blast?: (context: ToolContext, input: Arguments, shown?: string) => Promise<Blast>;
   /** `blast`: what `blast()` found, if the tool deletes. */
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
   /** What to do about an error, if the tool knows more than the error's code says. */

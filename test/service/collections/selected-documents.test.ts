@@ -36,6 +36,11 @@ async function left(collection: string): Promise<unknown> {
   return (await client.runQuery({ sql: { query } })).results?.[0];
 }
 
+async function idsOf(collection: string): Promise<unknown[]> {
+  const query = `SELECT _id FROM w.${collection} ORDER BY _id`;
+  return (await client.runQuery({ sql: { query } })).results?.map((row) => row['_id']) ?? [];
+}
+
 const codeOf = (work: Promise<unknown>) =>
   work.then(
     () => 'none',
@@ -66,25 +71,108 @@ describe('a deletion by a condition', () => {
     expect(await left(target.collection)).toEqual({ n: 45_000, least: -1, most: 44_999 });
   });
 
-  it('leaves what came later, and what no longer meets it, and says so', async () => {
-    const target = await numbers(10);
-    const where = 'n < 6';
-    const { selection } = await client.selectDocuments({ ...target, where });
+  it('leaves what came or changed later, also where it still meets the condition, and says so', async () => {
+    const target = await numbers(12);
+    const { selection } = await client.selectDocuments({ ...target, where: 'n < 8' });
     await client.addDocuments({
       ...target,
       data: [
         { _id: 'late', n: 0 },
         { _id: 'd0', n: 100 },
+        { _id: 'd1', n: 1, tag: 'other' },
+        { _id: 'd2', n: 'odd' },
       ],
     });
-    await client.deleteDocuments({ ...target, data: [{ _id: 'd1' }] });
-    expect(await client.selectDocuments({ ...target, where })).toMatchObject({ selection, documents: 6 });
-    const gone = await client.deleteSelected({ ...target, selection: selection ?? '' });
-    expect(gone).toMatchObject({ deleted: 4, left: 2, stopped: null });
-    const { results } = await client.runQuery({
-      sql: { query: `SELECT _id FROM w.${target.collection} ORDER BY _id` },
+    await client.patchDocuments({
+      ...target,
+      data: [{ _id: 'd3', patch: [{ op: 'add', path: '/seen', value: true }] }],
     });
-    expect(results?.map((row) => row['_id'])).toEqual(['d0', 'd6', 'd7', 'd8', 'd9', 'late']);
+    await client.deleteDocuments({ ...target, data: [{ _id: 'd4' }] });
+    const gone = await client.deleteSelected({ ...target, selection: selection ?? '' });
+    expect(gone).toMatchObject({ deleted: 3, left: 5, stopped: null });
+    expect(await idsOf(target.collection)).toEqual(['d0', 'd1', 'd10', 'd11', 'd2', 'd3', 'd8', 'd9', 'late']);
+  });
+
+  it('takes a document for unchanged where only others brought new fields', async () => {
+    const target = await numbers(3);
+    await client.addDocuments({ ...target, data: [{ _id: 'o', n: 9, user: { name: 'a' }, odd: null }] });
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    await client.addDocuments({ ...target, data: [{ _id: 'p', more: [1], user: { age: 3 }, N: 1, n: 'odd' }] });
+    expect(await client.deleteSelected({ ...target, selection: selection ?? '' })).toMatchObject({
+      deleted: 4,
+      left: 0,
+    });
+    expect(await idsOf(target.collection)).toEqual(['p']);
+  });
+
+  it('is selected anew each time, except for what a human was shown', async () => {
+    const [target, other] = [await numbers(4), await numbers(4)];
+    const where = 'n >= 2';
+    const first = await client.selectDocuments({ ...target, where });
+    await client.addDocuments({ ...target, data: [{ _id: 'late', n: 9 }] });
+    const anew = await client.selectDocuments({ ...target, where });
+    expect(anew).toMatchObject({ documents: 3, collection_documents: 5 });
+    expect(anew.selection).not.toBe(first.selection);
+    const shown = first.selection ?? '';
+    expect(await client.selectDocuments({ ...target, where, shown })).toEqual(first);
+    for (const not of [
+      { ...target, where: 'n >= 3' },
+      { ...other, where },
+    ]) {
+      expect((await client.selectDocuments({ ...not, shown })).selection).not.toBe(shown);
+    }
+    await client.deleteSelected({ ...target, selection: shown });
+    expect(await client.selectDocuments({ ...target, where, shown })).toMatchObject({ documents: 1 });
+  });
+
+  it('is the selection of an open question until its answer was fetched', async () => {
+    const target = await numbers(4);
+    const where = 'true';
+    const first = await client.selectDocuments({ ...target, where });
+    const question = {
+      tool: 'delete_documents_where',
+      binding: `b${made}`,
+      target: 't',
+      extent: { documents: { count: 4, which: first.selection ?? '' } },
+      message: 'Delete?',
+    };
+    const again = () => client.selectDocuments({ ...target, where, shown: question.binding });
+    const { code } = await client.requestApproval(question);
+    await client.addDocuments({ ...target, data: [{ _id: 'late', n: 9 }] });
+    expect(await again()).toEqual(first);
+    const { shown } = await client.getApproval({ code: code ?? '' });
+    await client.decideApproval({ code: code ?? '', decision: 'decline', shown: shown ?? '' });
+    expect(await again()).toEqual(first);
+    expect(await client.requestApproval(question)).toMatchObject({ status: 'declined' });
+    expect(await again()).toMatchObject({ documents: 5 });
+  });
+
+  it.each(['random() < 0.5', 'n >= 0 AND _event_time <= current_timestamp', "uuid()::text < '8'"])(
+    'with %s deletes those that were counted',
+    async (where) => {
+      const target = await numbers(300);
+      const { selection, documents, examples } = await client.selectDocuments({ ...target, where });
+      expect(examples).toHaveLength(3);
+      expect(await client.deleteSelected({ ...target, selection: selection ?? '' })).toMatchObject({
+        deleted: documents,
+        left: 0,
+      });
+      expect(await left(target.collection)).toMatchObject({ n: 300 - (documents ?? 0) });
+    },
+  );
+
+  it('keeps nothing where there is nothing', async () => {
+    const target = await numbers(2);
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    for (let n = 0; n < 21; n++) {
+      expect(await client.selectDocuments({ ...target, where: 'n > 5' })).toMatchObject({
+        selection: null,
+        documents: 0,
+        examples: [],
+        expires_at: null,
+      });
+    }
+    expect(await client.deleteSelected({ ...target, selection: selection ?? '' })).toMatchObject({ deleted: 2 });
   });
 
   it('can be done once, and for no other collection or key', async () => {
@@ -96,7 +184,8 @@ describe('a deletion by a condition', () => {
     const { key } = await client.createApiKey({ name: `k${made}` });
     const second = createClient({ target: { socketPath: service.socket }, apiKey: key ?? '' });
     expect(await codeOf(second.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
-    expect((await second.selectDocuments({ ...target, where: 'true' })).selection).not.toBe(selection);
+    const shown = await second.selectDocuments({ ...target, where: 'true', shown: selection });
+    expect(shown.selection).not.toBe(selection);
     await second.close();
     expect(await client.deleteSelected({ ...target, selection })).toMatchObject({ deleted: 3 });
     expect(await codeOf(client.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
@@ -162,7 +251,7 @@ describe('selections', () => {
     where,
     documents: 1,
     collectionDocuments: 1,
-    ids: [Buffer.alloc(bytes)],
+    lists: [{ ids: Buffer.alloc(bytes - 8), marks: new Float64Array(1) }],
     examples: [],
     warnings: [],
   });
@@ -178,22 +267,22 @@ describe('selections', () => {
     };
     const selections = createSelections({ hold, ttlMs: 100, now: () => now });
     const { id } = selections.add(given('a', 'x'));
-    expect(selections.find('a', 't', 'x')?.id).toBe(id);
+    expect(selections.find('a', 't', 'x', id)?.id).toBe(id);
     expect(held).toBe(1);
     now = 101;
-    expect(selections.find('a', 't', 'x')).toBeUndefined();
+    expect(selections.find('a', 't', 'x', id)).toBeUndefined();
     expect(() => selections.take('a', 't', id)).toThrow(/no such selection/);
     expect(held).toBe(0);
   });
 
   it('of one key push out its own oldest, never those of another', () => {
     const selections = createSelections({ hold: () => () => undefined, bytesMax: 100 });
-    selections.add(given('other', 'x', 60));
-    selections.add(given('a', '1', 30));
+    const other = selections.add(given('other', 'x', 60)).id;
+    const oldest = selections.add(given('a', '1', 30)).id;
     selections.add(given('a', '2', 30));
-    expect(selections.find('a', 't', '1')).toBeUndefined();
+    expect(selections.find('a', 't', '1', oldest)).toBeUndefined();
     expect(() => selections.add(given('a', '3', 50))).toThrow(/too many wait/);
-    expect(selections.find('other', 't', 'x')).toBeDefined();
+    expect(selections.find('other', 't', 'x', other)).toBeDefined();
     selections.close();
   });
 });
