@@ -74,30 +74,31 @@ export async function deleteSelected(
 ): Promise<DeletedSelection> {
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const selected = ctx.selections.take(ctx.caller.keyHash, collection.table, input.selection);
-  return deleteInSteps(ctx, collection, selected);
+  const stored: RecordChange[] = [];
+  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), (change) => stored.push(change));
+  const step = async (ids: readonly string[], still: () => Promise<string[]>) => {
+    const deleted = await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep, still));
+    for (const change of stored.splice(0)) ctx.catalog.stored(change);
+    return deleted;
+  };
+  // Nobody restores or removes the entry while it grows.
+  return ctx.trash.holding(keep === undefined ? [] : [keep.trash], () =>
+    deleteInSteps(ctx, collection, selected, step),
+  );
 }
 
 async function deleteInSteps(
   ctx: CallContext,
   collection: CollectionRecord,
   { lists }: Selected,
+  step: (ids: readonly string[], still: () => Promise<string[]>) => Promise<number>,
 ): Promise<DeletedSelection> {
-  const { signal } = ctx;
-  let stored: RecordChange | undefined;
-  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), (change) => {
-    stored = change;
-  });
   const result = { deleted: 0, left: 0, stopped: null as string | null };
   for (const list of lists) {
     const ids = idsIn(list);
-    const still = () => unchanged(ctx, collection, ids, list.marks);
     try {
-      signal.throwIfAborted();
-      const deleted = await write(ctx, collection, () =>
-        ctx.engine.deleteDocuments(collection.table, ids, keep, still),
-      );
-      if (stored !== undefined) ctx.catalog.stored(stored);
-      stored = undefined;
+      ctx.signal.throwIfAborted();
+      const deleted = await step(ids, () => unchanged(ctx, collection, ids, list.marks));
       result.deleted += deleted;
       result.left += ids.length - deleted;
     } catch (error) {

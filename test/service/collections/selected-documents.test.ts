@@ -244,6 +244,37 @@ describe('a deletion by a condition', () => {
   });
 });
 
+describe('the trash during a deletion by a condition', () => {
+  it('restores and removes what is done, and refuses the entry that still grows, without waiting', async () => {
+    const [target, other] = [await numbers(40_000), await numbers(2)];
+    const done = await client.deleteDocuments({ ...other, data: [{ _id: 'd0' }] }, { tellTrash: true });
+    const { id: earlier } = done['trash'] as { id: string };
+    const entries = async () => (await client.listTrash({})).filter(({ name }) => name === target.collection);
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    let isDone = false;
+    const deletion = client.deleteSelected({ ...target, selection: selection ?? '' }).finally(() => {
+      isDone = true;
+    });
+    // They have their turn between two steps.
+    const data = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    const writes = [1, 2, 3].map(() => client.addDocuments({ ...target, data }));
+    let id = '';
+    while (id === '') id = (await entries())[0]?.id ?? '';
+    const [restoring, removing] = [codeOf(client.restoreTrash({ id })), codeOf(client.removeTrash({ id }))];
+    expect(await client.restoreTrash({ id: earlier })).toMatchObject({ documents: 1 });
+    const busy = (what: string) =>
+      `dependent_resources: Cannot ${what} entry "${id}" of the trash now: documents are still`;
+    expect(await restoring).toContain(busy('restore'));
+    expect(await removing).toContain(busy('remove'));
+    await client.emptyTrash({});
+    expect(isDone).toBe(false);
+    expect(await deletion).toMatchObject({ deleted: 40_000, stopped: null });
+    await Promise.all(writes);
+    expect(await entries()).toMatchObject([{ id, documents: 40_000 }]);
+    expect(await client.restoreTrash({ id })).toMatchObject({ documents: 40_000 });
+  });
+});
+
 describe('selections', () => {
   const given = (owner: string, where: string, bytes = 10) => ({
     owner,
