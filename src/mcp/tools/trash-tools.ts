@@ -113,7 +113,13 @@ async function readAudit({ means }: ToolContext, { tool, outcome, since, limit }
   const max = limit ?? CALLS_SHOWN;
   const found = (await means.readAudit?.(wanted, max + 1)) ?? [];
   const shown = presentList(found.slice(0, max));
-  return found.length <= max
-    ? shown
-    : { ...shown, next: 'There are more, earlier ones: narrow it down with tool, outcome or since, or raise limit.' };
+  const { items, returned, total, truncated } = shown.data;
+  if (found.length <= max && truncated !== true) return shown;
+  // Nobody counts those that are not wanted.
+  const extent = found.length > max ? { at_least: found.length } : { total };
+  return {
+    ...shown,
+    data: { items, returned, ...extent, truncated: true },
+    next: `There are more, earlier ones: narrow it down with tool, outcome or since${truncated === true ? '' : ', or raise limit'}.`,
+  };
 }
