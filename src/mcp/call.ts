@@ -98,7 +98,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError), input: args })));
+    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError, input), input: args })));
   } finally {
     reports?.end();
   }

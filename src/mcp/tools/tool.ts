@@ -45,8 +45,8 @@ export interface Tool extends ToolCard {
   blast?: (context: ToolContext, input: Arguments, shown?: string) => Promise<Blast>;
   /** `blast`: what `blast()` found, if the tool deletes. */
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
-  /** What to do about an error, if the tool knows more than the error's code says. */
-  next?(error: ApiError): string | undefined;
+  /** What to do about an error, if the tool knows more than the error's code says; `input` is empty if it was refused. */
+  next?(error: ApiError, input: Arguments): string | undefined;
   /** Existing names similar to the one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }

@@ -47,7 +47,10 @@ export function restoreTool(): Tool {
     output: DONE_OUTPUT,
     needs: ON_ITS_MACHINE,
     run: restore,
-    next: (error) => (error.code === 'not_found' ? 'list_trash shows what can be restored.' : undefined),
+    next: ({ code }) => {
+      if (code === 'dependent_resources') return 'Call again in a while; list_trash shows how much is in it.';
+      return code === 'not_found' ? 'list_trash shows what can be restored.' : undefined;
+    },
     nearest: async () => [],
   });
 }
