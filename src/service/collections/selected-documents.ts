@@ -21,8 +21,6 @@ interface Target {
 
 /** Documents deleted in one durable step; other writes have their turn in between. */
 const STEP = 10_000;
-/** Others wait to write while a step looks whether its documents are as they were. */
-const STEP_TIMEOUT_MS = 30_000;
 const EXAMPLES_MAX = 3;
 const EXAMPLE_CHARS_MAX = 300;
 
@@ -76,39 +74,41 @@ export async function deleteSelected(
   const selected = ctx.selections.take(ctx.caller.keyHash, collection.table, input.selection);
   const stored: RecordChange[] = [];
   const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), (change) => stored.push(change));
-  const step = async (ids: readonly string[], still: () => Promise<string[]>) => {
-    const deleted = await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep, still));
+  const step = async (list: SelectedList) => {
+    const ids = idsIn(list);
+    const deleted = await write(ctx, collection, () =>
+      ctx.engine.deleteDocuments(collection.table, ids, keep, list.marks),
+    );
     for (const change of stored.splice(0)) ctx.catalog.stored(change);
     return deleted;
   };
   // Nobody restores or removes the entry while it grows.
-  return ctx.trash.holding(keep === undefined ? [] : [keep.trash], () =>
-    deleteInSteps(ctx, collection, selected, step),
+  const result = await ctx.trash.holding(keep === undefined ? [] : [keep.trash], () =>
+    deleteInSteps(ctx, selected, step),
   );
+  if (result.deleted > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
+  return result;
 }
 
 async function deleteInSteps(
-  ctx: CallContext,
-  collection: CollectionRecord,
+  { signal, log }: CallContext,
   { lists }: Selected,
-  step: (ids: readonly string[], still: () => Promise<string[]>) => Promise<number>,
-): Promise<DeletedSelection> {
+  step: (list: SelectedList) => Promise<number>,
+) {
   const result = { deleted: 0, left: 0, stopped: null as string | null };
   for (const list of lists) {
-    const ids = idsIn(list);
     try {
-      ctx.signal.throwIfAborted();
-      const deleted = await step(ids, () => unchanged(ctx, collection, ids, list.marks));
+      signal.throwIfAborted();
+      const deleted = await step(list);
       result.deleted += deleted;
-      result.left += ids.length - deleted;
+      result.left += list.marks.length - deleted;
     } catch (error) {
       if (result.deleted === 0) throw error;
-      ctx.log.warn({ err: error }, 'a deletion by a condition stopped before its end');
+      log.warn({ err: error }, 'a deletion by a condition stopped before its end');
       result.stopped = error instanceof ApiError ? error.message : 'The caller is gone, or the service closes.';
       break;
     }
   }
-  if (result.deleted > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
   return result;
 }
 
@@ -117,23 +117,16 @@ function fromOf({ workspace, name }: CollectionRecord, where: string): string {
   return `FROM ${quoted(workspace)}.${quoted(name)} WHERE (\n${where}\n)`;
 }
 
-/** A name for a row that no field can have, or it would be that field. */
-const ROW = '"_meta"';
-/**
- * What tells a document from itself before it was changed: 53 bits, which a double holds. As JSON it has no null members,
- * so it stays the same when others bring new fields; a column whose type has changed makes documents count as changed.
- */
-const MARK = `(hash(CAST(to_json(${ROW}) AS VARCHAR)) >> 11)::BIGINT`;
-
 async function listsOf(ctx: CallContext, collection: CollectionRecord, where: string): Promise<SelectedList[]> {
-  const rows = `SELECT * ${fromOf(collection, where)}`;
-  const numbered = `SELECT _id, ${MARK} AS mark, (row_number() OVER () - 1) // ${STEP} AS step FROM (${rows}) AS ${ROW}`;
+  const mark = ctx.engine.markSql(collection.table);
+  const numbered = `SELECT _id, ${mark} AS mark, (row_number() OVER () - 1) // ${STEP} AS step ${fromOf(collection, where)}`;
   const found = await query(ctx, `SELECT list(_id), list(mark) FROM (${numbered}) GROUP BY step`);
   if (found.cut !== null) throw tooMany('their _id take more memory than a result may');
   const pace = createPace();
   const lists: SelectedList[] = [];
   for (const [ids, marks] of found.rows) {
-    lists.push({ ids: Buffer.from(JSON.stringify(textsOf(ids))), marks: marksOf(marks) });
+    if (!Array.isArray(ids) || !Array.isArray(marks)) continue;
+    lists.push({ ids: Buffer.from(JSON.stringify(ids.map(String))), marks: Float64Array.from(marks, Number) });
     await pace();
   }
   return lists;
@@ -142,42 +135,20 @@ async function listsOf(ctx: CallContext, collection: CollectionRecord, where: st
 /** Each is looked up as it was selected: what has changed within this moment is no example. */
 async function examplesOf(
   ctx: CallContext,
-  { workspace, name }: CollectionRecord,
+  collection: CollectionRecord,
   [first]: readonly SelectedList[],
 ): Promise<string[]> {
+  const isSame = `_id = :id AND ${ctx.engine.markSql(collection.table)} = :mark`;
   const examples: string[] = [];
   const ids = first === undefined ? [] : idsIn(first).slice(0, EXAMPLES_MAX);
   for (const [index, id] of ids.entries()) {
-    const from = `FROM ${quoted(workspace)}.${quoted(name)} AS ${ROW} WHERE _id = :id AND ${MARK} = :mark`;
-    const found = await query(ctx, `SELECT * ${from}`, [
+    const found = await query(ctx, `SELECT * ${fromOf(collection, isSame)}`, [
       { name: 'id', type: 'string', value: id },
       { name: 'mark', type: 'int', value: first?.marks[index] ?? null },
     ]);
     examples.push(...found.rows.map((row) => exampleOf(found, row)));
   }
   return examples;
-}
-
-/** Those of the documents with these ids that still have their mark. */
-async function unchanged(
-  ctx: CallContext,
-  collection: CollectionRecord,
-  ids: readonly string[],
-  marks: Float64Array,
-): Promise<string[]> {
-  const rows = `SELECT * ${fromOf(collection, '_id IN (SELECT unnest(:ids))')}`;
-  const { signal, caller } = ctx;
-  const { rows: found } = await ctx.engine.query({
-    sql: `SELECT list(_id), list(mark) FROM (SELECT _id, ${MARK} AS mark FROM (${rows}) AS ${ROW})`,
-    parameters: [{ name: 'ids', type: 'array', value: [...ids] }],
-    caller: caller.keyHash,
-    signal,
-    timeoutMs: STEP_TIMEOUT_MS,
-  });
-  const [there, now] = found[0] ?? [];
-  const marksNow = marksOf(now);
-  const markOf = new Map(textsOf(there).map((id, index) => [id, marksNow[index]]));
-  return ids.filter((id, index) => markOf.get(id) === marks[index]);
 }
 
 function refuseTooMany(documents: number, { name }: CollectionRecord): void {
@@ -218,14 +189,6 @@ async function inCondition<T>(work: () => Promise<T>): Promise<T> {
 function exampleOf({ columns }: QueryOutcome, row: QueryOutcome['rows'][number]): string {
   const fields = columns.flatMap(({ name }, index) => (row[index] == null ? [] : [[name, row[index]] as const]));
   return cut(stringifyJson(Object.fromEntries(fields)), EXAMPLE_CHARS_MAX);
-}
-
-function textsOf(list: unknown): string[] {
-  return Array.isArray(list) ? list.map(String) : [];
-}
-
-function marksOf(list: unknown): Float64Array {
-  return Float64Array.from(Array.isArray(list) ? list : [], Number);
 }
 
 function idsIn({ ids }: SelectedList): string[] {
