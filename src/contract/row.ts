@@ -14,6 +14,12 @@ export type Effect = 'read' | 'create' | 'update' | 'delete';
 export const ROLES = ['read-only', 'member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** The place in `ROLES` of the strongest of the known roles; undefined if none is known. */
+export function rankOf(roles: readonly string[] | null | undefined): number | undefined {
+  const ranks = (roles ?? []).map((role) => (ROLES as readonly string[]).indexOf(role)).filter((rank) => rank >= 0);
+  return ranks.length === 0 ? undefined : Math.max(...ranks);
+}
+
 /** One endpoint of the API: the source from which client, service, tools and documentation are derived. */
 export interface Row {
   /** The endpoint's number in the API; absent for this service's own additions. */

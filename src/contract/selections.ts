@@ -10,7 +10,7 @@ export const SELECTION_TTL_MS = 20 * 60 * 1_000;
 
 /** The documents of a collection for which a condition holds, as of one moment. */
 export const Selection = resource({
-  selection: z.string().describe('Id'),
+  selection: z.string().describe('Id; null: there are no such documents, and nothing is kept'),
   documents: z.number(),
   collection_documents: z.number().describe('All that the collection has'),
   examples: z.array(z.string()).describe('The first of them, as JSON, cut'),
@@ -22,7 +22,7 @@ export type Selection = z.infer<typeof Selection>;
 
 export const DeletedSelection = resource({
   deleted: z.number(),
-  left: z.number().describe('Selected, but gone by now or no longer meeting the condition: nothing was done to these'),
+  left: z.number().describe('Selected, but changed or gone since: nothing was done to these'),
   stopped: z.string().describe('Why not all were looked at; null: all were'),
 });
 export type DeletedSelection = z.infer<typeof DeletedSelection>;
@@ -39,8 +39,7 @@ export const selections = {
     method: 'POST',
     path,
     title: 'Select documents by a condition',
-    summary:
-      'Keep the _id of all documents for which a condition holds, to delete these. The same condition gives the same selection until it is used or expires.',
+    summary: 'Keep the _id of all documents for which a condition holds now, to delete these.',
     effect: 'read',
     role: 'member',
     params,
@@ -51,6 +50,14 @@ export const selections = {
         .min(1)
         .max(CONDITION_CHARS_MAX)
         .describe('SQL condition over the fields, as after WHERE'),
+      shown: z
+        .string()
+        .min(1)
+        .max(128)
+        .nullish()
+        .describe(
+          'What a human was shown of this condition, to have it again: the id of a selection, or the binding of a question of this key that is open. If it is gone, a new one is made',
+        ),
     }),
     result: Selection,
     envelope: 'data',
@@ -59,7 +66,7 @@ export const selections = {
     method: 'DELETE',
     path: `${path}/{selection}`,
     title: 'Delete selected documents',
-    summary: 'Delete the documents of a selection that still meet its condition. A selection can be used once.',
+    summary: 'Delete the documents of a selection that are as they were selected. A selection can be used once.',
     effect: 'delete',
     role: 'member',
     trash: true,

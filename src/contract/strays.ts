@@ -101,7 +101,7 @@ const LONG_DECIMAL = (text: string) =>
  * SQL for the type, other than text, whose columns hold what a text says; NULL for everything else. It is that of
  * `typedIn` in `engine/duckdb/values/declared.ts`, and a test compares the two.
  */
-export function textTypeSql(text: string): string {
+function textTypeSql(text: string): string {
   const type = SPELLED.map(([name, pattern]) => `WHEN regexp_full_match(${text}, '${pattern}') THEN '${name}'`);
   const isNoDay = `regexp_matches(${text}, '^${DAY}') AND TRY_CAST(left(${text}, 10) AS DATE) IS NULL`;
   const isBeyond = `regexp_matches(${text}, '^${BEYOND}') AND NOT regexp_matches(${text}, '${NOT_OFF}')`;

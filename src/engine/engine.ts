@@ -70,15 +70,16 @@ export interface Engine extends Expressions {
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
-   * the trash; if there are none, nothing is kept. `still` returns those of the ids that are still to be deleted, while
-   * nothing else writes to the table.
+   * the trash; if there are none, nothing is kept. With `marks`, in the order of distinct ids, a document goes only if it
+   * has its own.
    */
-  deleteDocuments(
-    table: string,
-    ids: readonly string[],
-    keep?: Keep,
-    still?: (ids: readonly string[]) => Promise<readonly string[]>,
-  ): Promise<number>;
+  deleteDocuments(table: string, ids: readonly string[], keep?: Keep, marks?: Float64Array): Promise<number>;
+
+  /**
+   * SQL over the columns of a table, for queries: the mark of a document, an integer below 2^53, which is another one once
+   * it has changed, and the same however others change. Good as long as the engine is open.
+   */
+  markSql(table: string): string;
 
   /**
    * Restores documents from the trash to a table, in one durable step: equal to what they were, event time included.

@@ -13,7 +13,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { isObject } from '../contract/json/json.ts';
@@ -160,12 +160,14 @@ export function readAuditLog(folder: string): AuditLines {
   return found;
 }
 
-/** Lines that are looked at before others have their turn. */
-const LINES_AT_ONCE = 500;
+/** How much of a file is read at once, in bytes: some hundred records. */
+const CHUNK_BYTES = 256 * 1024;
+/** No record is longer; a line that is becomes part of no record. */
+const LINE_BYTES_MAX = 1024 * 1024;
 
 /**
- * The newest records in the audit log of a data folder that `wanted` takes, newest first, at most `count`. Of each file the
- * later lines are read first, in steps: a process that serves others may call it.
+ * The newest records in the audit log of a data folder that `wanted` takes, newest first, at most `count`. Files are read
+ * from the end backwards, and no further than needed, in steps: a process that serves others may call it often.
  */
 export async function findRecords(
   folder: string,
@@ -174,57 +176,48 @@ export async function findRecords(
 ): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for (const name of [...filesAside(folder), FILE].reverse()) {
-    const lines = (await textOf(join(folder, name))).split('\n').reverse();
-    for (let at = 0; at < lines.length && found.length < count; at += LINES_AT_ONCE) {
-      const records = lines.slice(at, at + LINES_AT_ONCE).map(recordIn);
-      found.push(...records.filter((one) => one !== undefined).filter(wanted));
+    for await (const lines of linesBackwards(join(folder, name))) {
+      for (const line of lines.reverse()) {
+        const record = recordIn(line);
+        if (record !== undefined && wanted(record)) found.push(record);
+        if (found.length === count) return sorted(found);
+      }
       await turn();
     }
   }
-  // Several processes write, each at the end of a call.
-  return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
+  return sorted(found);
 }
 
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return '';
-    throw error;
-  }
+/** Several processes write, each at the end of a call. */
+function sorted(records: Record<string, unknown>[]): Record<string, unknown>[] {
+  return records.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1));
 }
 
-/** How much is read from the end of a file for its newest records. */
-const TAIL_BYTES = 256 * 1024;
-
-/**
- * The newest records in the audit log of a data folder, newest first: at most `count`, and only from the ends of its
- * two newest files, so it may be called often. Lines that are not records are left out.
- */
-export async function newestRecords(folder: string, count: number): Promise<Record<string, unknown>[]> {
-  const found: Record<string, unknown>[] = [];
-  for (const name of [FILE, ...filesAside(folder).slice(-1)]) {
-    if (found.length >= count) break;
-    const lines = await lastLines(join(folder, name));
-    found.push(...lines.map(recordIn).filter((record) => record !== undefined));
-  }
-  // Several processes write, each at the end of a call.
-  return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
-}
-
-async function lastLines(path: string): Promise<string[]> {
+/** The lines of a file, some of them at once, of which the last come first; none if there is no file. */
+async function* linesBackwards(path: string): AsyncGenerator<string[]> {
   let file: FileHandle | undefined;
   try {
     file = await open(path, 'r');
-    const { size } = await file.stat();
-    const start = Math.max(0, size - TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - start), 0, size - start, start);
-    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-    // Unless the file was read from its beginning, the first line is incomplete.
-    return start === 0 ? lines : lines.slice(1);
+    let { size: end } = await file.stat();
+    /** Behind `end`, the rest of a line that begins before it. */
+    let rest: Buffer[] = [];
+    while (end > 0) {
+      const start = Math.max(0, end - CHUNK_BYTES);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+      const chunk = buffer.subarray(0, bytesRead);
+      end = start;
+      const first = start === 0 ? -1 : chunk.indexOf(LINE_FEED);
+      if (start > 0 && first < 0) {
+        rest = rest.length * CHUNK_BYTES > LINE_BYTES_MAX ? rest : [chunk, ...rest];
+        continue;
+      }
+      yield Buffer.concat([chunk.subarray(first + 1), ...rest])
+        .toString('utf8')
+        .split('\n');
+      rest = [chunk.subarray(0, first + 1)];
+    }
   } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
+    if (!isMissing(error)) throw error;
   } finally {
     await file?.close();
   }

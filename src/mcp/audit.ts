@@ -78,6 +78,7 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
   let verdict: Verdict | undefined;
   return {
     watched: (human) => ({
+      ...human,
       ask: async (question) => {
         verdict = await human.ask(question);
         return verdict;

@@ -75,11 +75,11 @@ async function runOnce({
     client = await connect();
     const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
-      blast = await tool.blast(context, input);
+      blast = await tool.blast(context, input, human.shown?.({ tool: name, args }));
       let verdict = await human.ask({ tool: name, args, blast, client, signal });
       if (verdict.kind === 'approved' && verdict.waited === true) {
         const asked = blast;
-        blast = await tool.blast(context, input);
+        blast = await tool.blast(context, input, asked.selection);
         verdict = outgrown(asked, blast) ?? verdict;
       }
       if (verdict.kind === 'asked') return verdict.result;
@@ -98,7 +98,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError), input: args })));
+    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError, input), input: args })));
   } finally {
     reports?.end();
   }

@@ -1,4 +1,4 @@
-import { ROLES } from '../contract/row.ts';
+import { ROLES, rankOf } from '../contract/row.ts';
 import type { Means } from './means.ts';
 import type { ToolCard } from './tools/tool.ts';
 import { toolCards } from './tools/tool-cards.ts';
@@ -59,10 +59,4 @@ function reasonToHide(
     return { by: 'role', why: `it needs the role ${tool.role}, and the API key has ${ROLES[rank]}` };
   }
   return undefined;
-}
-
-/** The strongest of the known roles; undefined if none is known. */
-function rankOf(roles: readonly string[] | null | undefined): number | undefined {
-  const ranks = (roles ?? []).map((role) => (ROLES as readonly string[]).indexOf(role)).filter((rank) => rank >= 0);
-  return ranks.length === 0 ? undefined : Math.max(...ranks);
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newestRecords, openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
+import { findRecords, openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
 
 let base = '';
 let dataDir = '';
@@ -112,22 +112,39 @@ describe('readAuditLog()', () => {
   });
 });
 
-describe('newestRecords()', () => {
-  it('finds the newest of the present file and the one before it', async () => {
-    expect(await newestRecords(join(base, 'none'), 5)).toEqual([]);
+describe('findRecords()', () => {
+  const all = () => true;
+
+  it('finds the newest of all files that are wanted', async () => {
+    expect(await findRecords(join(base, 'none'), all, 5)).toEqual([]);
     const records = Array.from({ length: 60 }, (_, n) => ({ time: String(1_000 + n), n }));
-    await append(records, { bytesMax: 500, filesMax: 4 });
-    const newest = (await newestRecords(dataDir, 20)).map(({ n }) => n);
-    expect(newest.length).toBeGreaterThan(10);
-    expect(newest).toEqual(
-      records
-        .map(({ n }) => n)
-        .reverse()
-        .slice(0, newest.length),
-    );
-    expect(await newestRecords(dataDir, 2)).toMatchObject([{ n: 59 }, { n: 58 }]);
+    await append(records, { bytesMax: 300, filesMax: 100 });
+    expect(readdirSync(dataDir).length).toBeGreaterThan(3);
+    expect(await findRecords(dataDir, all, 100)).toEqual(records.toReversed());
+    expect(await findRecords(dataDir, all, 2)).toMatchObject([{ n: 59 }, { n: 58 }]);
+    expect(await findRecords(dataDir, ({ n }) => Number(n) < 10, 2)).toMatchObject([{ n: 9 }, { n: 8 }]);
   });
 
+  it('reads no file before the one in which it has found enough', async () => {
+    await append([{ time: '1' }, { time: '2' }]);
+    mkdirSync(join(dataDir, 'audit-20200101T000000000Z-1.log'));
+    expect(await findRecords(dataDir, all, 2)).toEqual([{ time: '2' }, { time: '1' }]);
+    await expect(findRecords(dataDir, all, 3)).rejects.toThrow('EISDIR');
+  });
+
+  it('reads a large file in pieces, whole lines and records only', async () => {
+    await append([{ time: '0', n: 0 }]);
+    const line = (n: number) => JSON.stringify({ time: String(n).padStart(6, '0'), n, text: 'ä'.repeat(500) });
+    const lines = Array.from({ length: 1_000 }, (_, n) => line(n));
+    lines.splice(500, 0, 'x'.repeat(3_000_000), `{"text":"${'x'.repeat(400_000)}","time":"000499","n":499.5}`);
+    writeFileSync(join(dataDir, 'audit.log'), `${lines.join('\n')}\nnothing\n[1]\n{"half`);
+    const found = (await findRecords(dataDir, all, 2_000)).map(({ n }) => n);
+    expect(found).toHaveLength(1_001);
+    expect(found.filter((n) => n !== 499.5)).toEqual(Array.from({ length: 1_000 }, (_, n) => 999 - n));
+  });
+});
+
+describe('the files put aside', () => {
   it('keeps the order of files put aside in one millisecond', async () => {
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 0, 1));
     await append(
@@ -137,16 +154,5 @@ describe('newestRecords()', () => {
     clock.mockRestore();
     expect(readAuditLog(dataDir).records).toEqual(Array.from({ length: 60 }, (_, n) => ({ n })));
     expect(readdirSync(dataDir).length).toBeGreaterThan(10);
-  });
-
-  it('reads the end of a large file, whole lines and records only', async () => {
-    await append([{ time: '0', n: 0 }]);
-    const line = (n: number) => JSON.stringify({ time: String(n).padStart(6, '0'), n, text: 'ä'.repeat(500) });
-    const lines = Array.from({ length: 1_000 }, (_, n) => line(n));
-    writeFileSync(join(dataDir, 'audit.log'), `${lines.join('\n')}\nnothing\n[1]\n{"half`);
-    const found = await newestRecords(dataDir, 1_000);
-    expect(found.length).toBeGreaterThan(100);
-    expect(found.length).toBeLessThan(1_000);
-    expect(found.map(({ n }) => n)).toEqual(Array.from(found, (_, n) => 999 - n));
   });
 });

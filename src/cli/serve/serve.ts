@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { BUILD, VERSION } from '../../config.ts';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
 import type { EngineLimits } from '../../engine/engine.ts';
-import { newestRecords } from '../../local/audit-log.ts';
+import { findRecords } from '../../local/audit-log.ts';
 import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored } from '../../local/folder.ts';
 import { boundLog } from '../../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../../local/spawn.ts';
@@ -69,7 +69,7 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
         idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
         trustProxy: config.trustProxy,
         trashDays: config.trashDays,
-        recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
+        recentCalls: () => findRecords(folder.path, () => true, CALLS_SHOWN),
         version: VERSION,
         build: BUILD,
         settings: givenSettings(config),

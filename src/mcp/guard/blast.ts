@@ -3,9 +3,17 @@ import type { Extent } from '../../contract/extent.ts';
 import { distinctText } from '../../contract/visible.ts';
 import type { Client } from '../../http/client.ts';
 import type { RowTool } from '../tools/catalog.ts';
-import { type Arguments, pathArguments, pathParameters } from '../tools/relations.ts';
+import { type Arguments, nounOf, pathArguments, pathParameters } from '../tools/relations.ts';
 import { namedDocuments } from './named-documents.ts';
-import { type About, contentsRefusal, type Deletion, nameRefusal, takesOwnKey, vainRefusal } from './refusals.ts';
+import {
+  type About,
+  contentsRefusal,
+  type Deletion,
+  nameRefusal,
+  roleRefusal,
+  takesOwnKey,
+  vainRefusal,
+} from './refusals.ts';
 import { digest } from './signed-states.ts';
 import { admittedLine, contentsUnder, documentCount, extentOf, thingLines, whatOf } from './survey.ts';
 import { findTarget, fingerprint, listed, namedBy, type Read, siblingCount } from './target.ts';
@@ -65,8 +73,8 @@ export async function blastRadius(
 }
 
 function deletionOf({ row }: RowTool, args: Arguments): Deletion {
-  const noun = pathParameters(row.path).at(-1);
-  return { row, noun, name: noun === undefined ? '' : String(args[noun]) };
+  const last = pathParameters(row.path).at(-1);
+  return { row, noun: nounOf(row.path), name: last === undefined ? '' : String(args[last]) };
 }
 
 /**
@@ -86,7 +94,11 @@ export async function impactOf(
   const about = aboutOnce(client, signal);
   const undo = row.trash === true ? await trashLine(about) : NOT_UNDONE;
   const under = await contentsUnder({ client, read, signal }, path, args);
-  const { thing: target, exact } = await findTarget(read, path, args);
+  const { thing: target, exact } = await findTarget(read, path, args).catch((error: unknown) => {
+    // A name such as "self" is refused whether or not there is a list that has it.
+    if (nameRefusal(deletion) === undefined) throw error;
+    return { thing: undefined, exact: true };
+  });
   const found = exact
     ? await ofThing({ deletion, target, under, read, about, client, args, signal })
     : await ofNamed(client, args, documentCount(target), signal);
@@ -94,6 +106,7 @@ export async function impactOf(
   const { noun, name } = deletion;
   return {
     ...found,
+    refusal: (await roleRefusal(deletion, read)) ?? found.refusal,
     what,
     undo,
     message: questionOf(what, found.lines, undo),

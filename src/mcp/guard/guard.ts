@@ -46,6 +46,11 @@ export interface Pending {
 /** A way to ask a human. */
 export interface Human {
   ask(question: Question): Verdict | Promise<Verdict>;
+  /**
+   * What stands for what this human was shown of the same call, if it may bring the answer: the id of a selection, or the
+   * binding of the service's question.
+   */
+  shown?(call: Pick<Question, 'tool' | 'args'>): string | undefined;
 }
 
 /** What the current request says about the client and about an earlier question. */
@@ -88,6 +93,7 @@ export function canShowForms(capabilities: { elicitation?: unknown } | undefined
  */
 export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker): Human {
   return {
+    shown: (call) => (round.canAsk ? approvals.subjectOf(round.state)?.extent['documents']?.which : bindingOf(call)),
     ask(question) {
       if (!round.canAsk) return askElsewhere(question, asker);
       const hasAnswer = round.state !== undefined || round.responses !== undefined;
@@ -194,6 +200,11 @@ export function outgrown(asked: Blast, now: Blast): Verdict | undefined {
   return more === undefined ? undefined : grown(more, false);
 }
 
+/** Not to this process, of which there may be one for each call: the service gives the answer to the key that asked. */
+function bindingOf({ tool, args }: Pick<Question, 'tool' | 'args'>): string {
+  return digest({ tool, args });
+}
+
 /**
  * Asks through the service, which holds the question until a human has answered on its page or in a terminal. Does not
  * wait: the answer is fetched by calling again.
@@ -205,8 +216,7 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
     const { status, code, url, expires_at, asked_again, answered_on } = await client.requestApproval(
       {
         tool,
-        // Not to this process, of which there may be one for each call: the service gives the answer to the key that asked.
-        binding: digest({ tool, args }),
+        binding: bindingOf({ tool, args }),
         target: blast.target,
         extent: blast.extent,
         message: visibleText(blast.message),

@@ -1,7 +1,7 @@
 import type { About as ServiceAbout } from '../../contract/about.ts';
 import type { Operation } from '../../contract/contract.ts';
-import { ApiError } from '../../contract/errors.ts';
-import type { Row } from '../../contract/row.ts';
+import { ApiError, type ErrorCode } from '../../contract/errors.ts';
+import { ROLES, type Row, rankOf } from '../../contract/row.ts';
 import type { Client } from '../../http/client.ts';
 import { type Arguments, nameOf, pathParameters } from '../tools/relations.ts';
 import { listed, quoted, type Read, siblingCount } from './target.ts';
@@ -12,7 +12,7 @@ export type About = () => Promise<ServiceAbout | undefined>;
 /** A delete that may be refused. */
 export interface Deletion {
   row: Row;
-  /** The last path parameter: the kind of thing to delete. */
+  /** The kind of thing to delete. */
   noun: string | undefined;
   name: string;
 }
@@ -58,6 +58,14 @@ export async function vainRefusal(
   return undefined;
 }
 
+/** What the service would answer because of the caller's role, whatever it is that is deleted. */
+export async function roleRefusal({ row, noun, name }: Deletion, read: Read): Promise<ApiError | undefined> {
+  if (row.role === ROLES[0]) return undefined;
+  const rank = rankOf((await currentUser(read))?.['roles'] as readonly string[] | null | undefined);
+  if (rank === undefined || rank >= ROLES.indexOf(row.role)) return undefined;
+  return refusal('forbidden', noun, name, `it needs the role ${row.role}, and the API key has ${ROLES[rank]}.`);
+}
+
 /** Refuses where something that must be empty is not; `contents` has a line for each kind. */
 export function contentsRefusal({ row, noun, name }: Deletion, contents: readonly string[]): ApiError | undefined {
   if (contents.length === 0 || row.refuses?.contents !== true) return undefined;
@@ -71,18 +79,27 @@ export async function takesOwnKey(
 ): Promise<boolean | undefined> {
   if (row.locksOut !== true) return false;
   if (pathParameters(row.path).includes('user') && args['user'] !== 'self') {
-    const user = await client.getCurrentUser({}, { signal }).catch(() => undefined);
-    if (user !== undefined && !isSame(user.email, args['user'])) return false;
+    if ((await isCaller(client, args['user'], signal)) === false) return false;
   }
   const own = (await about())?.api_key;
   return own == null ? undefined : own === name;
+}
+
+/** Whether a user is the one to whom the API key of this call belongs; undefined if the service does not say. */
+export async function isCaller(
+  client: Client,
+  email: unknown,
+  signal: AbortSignal | undefined,
+): Promise<boolean | undefined> {
+  const user = await client.getCurrentUser({}, { signal }).catch(() => undefined);
+  return user === undefined ? undefined : isSame(user.email, email);
 }
 
 const ONLY_ENTRY =
   'it is the only entry that holds the address of this call, which would be locked out. Add another one for it first.';
 const OWN_USER = 'the API key of this server belongs to it. Use the key of another admin.';
 
-function refusal(code: 'invalid_input' | 'dependent_resources', noun: string | undefined, name: string, why: string) {
+function refusal(code: ErrorCode, noun: string | undefined, name: string, why: string) {
   return new ApiError(code, `Cannot delete ${noun ?? 'it'} ${quoted(name)}: ${why}`);
 }
 

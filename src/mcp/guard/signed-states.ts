@@ -31,6 +31,8 @@ export interface Approvals {
   readonly ttlMs: number;
   /** Makes a state for a question about something as it is now. */
   open(binding: Binding, subject: Subject): string;
+  /** What a state was made for, without using it up; undefined if it is none of this process. */
+  subjectOf(state: unknown): Subject | undefined;
   /** Uses up the state, whatever the answer was; `valid` only for the same binding, once and in time. */
   settle(state: string, binding: Binding): Settled;
 }
@@ -48,6 +50,15 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
   const used = new Map<string, number>();
   const signatureOf = (text: string) => createHmac('sha256', key).update(text).digest('base64url');
 
+  function read(wire: string): z.infer<typeof State> | undefined {
+    const [text = '', mac = '', ...more] = wire.split('.');
+    // Compared as text: different texts can mean the same bytes.
+    const given = Buffer.from(mac);
+    const expected = Buffer.from(signatureOf(text));
+    if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    return State.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+  }
+
   return {
     ttlMs,
     open(binding, subject) {
@@ -61,14 +72,10 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
       const text = Buffer.from(JSON.stringify(state)).toString('base64url');
       return `${text}.${signatureOf(text)}`;
     },
+    subjectOf: (wire) => (typeof wire === 'string' ? read(wire)?.subject : undefined),
     settle(wire, binding) {
-      const [text = '', mac = '', ...more] = wire.split('.');
-      // Compared as text: different texts can mean the same bytes.
-      const given = Buffer.from(mac);
-      const expected = Buffer.from(signatureOf(text));
-      if (more.length > 0) return { outcome: 'forged' };
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { outcome: 'forged' };
-      const state = State.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+      const state = read(wire);
+      if (state === undefined) return { outcome: 'forged' };
       if (state.expires < now()) return { outcome: 'expired' };
       if (used.has(state.nonce)) return { outcome: 'used' };
       used.set(state.nonce, state.expires);

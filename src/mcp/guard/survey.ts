@@ -68,14 +68,16 @@ export function thingLines(thing: Arguments | undefined): string[] {
     const size = typeof bytes === 'number' && bytes > 0 ? ` That is ${bytesText(bytes)} of JSON.` : '';
     lines.push(`${counted(documents, 'documents')} in it will be gone.${size}`);
   }
-  const { sources, collections, latest_version: latest, last_access_time: used } = thing;
+  const { sources, collections, version, latest_version: latest, last_access_time: used } = thing;
   if (Array.isArray(sources) && sources.length > 0) {
     const fed = sources.flatMap((source) => (source as Arguments)['integration_name'] ?? []);
     const by = fed.length > 0 ? `, from the integrations ${listed([...new Set(fed)])}` : '';
     lines.push(`It has ${counted(sources.length, 'sources')}${by}.`);
   }
   const isAlias = Array.isArray(collections) && collections.every((one) => typeof one === 'string');
-  if (isAlias && latest === undefined && collections.length > 0) lines.push(`It stands for ${listed(collections)}.`);
+  // Of a lambda and of its versions these are what they read.
+  if (isAlias && (latest ?? version) === undefined && collections.length > 0)
+    lines.push(`It stands for ${listed(collections)}.`);
   const run = statsOf(latest ?? thing)['last_executed'];
   if (typeof run === 'string') lines.push(`It was last run at ${run}.`);
   if (used !== undefined) lines.push(typeof used === 'string' ? `It was last used at ${used}.` : 'It was never used.');

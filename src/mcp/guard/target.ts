@@ -2,7 +2,7 @@ import type { Operation } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { LATEST } from '../../contract/lambdas.ts';
-import { type Arguments, contentsOf, getterOf, listerOf, nameOf, pathParameters } from '../tools/relations.ts';
+import { type Arguments, contentsOf, getterOf, listerOf, nameOf, nounOf, pathParameters } from '../tools/relations.ts';
 import { digest } from './signed-states.ts';
 
 /** Calls an operation with the path arguments of the tool call. */
@@ -31,7 +31,8 @@ export async function findTarget(read: Read, path: string, args: Arguments): Pro
   const named = Array.isArray(items) ? (items as Arguments[]).map((item) => [nameOf(item, last), item] as const) : [];
   // The service accepts some names (e-mails) in any letter case.
   const found = named.find(([own]) => own === name) ?? named.find(([own]) => own?.toLowerCase() === folded);
-  if (found === undefined) throw new ApiError('not_found', `Cannot delete ${last} ${JSON.stringify(name)}: not found.`);
+  if (found === undefined)
+    throw new ApiError('not_found', `Cannot delete ${nounOf(path)} ${JSON.stringify(name)}: not found.`);
   return { thing: found[1], exact: true };
 }
 

@@ -25,13 +25,15 @@ const WARNINGS_MAX = 5;
 const WARNING_CHARS_MAX = 300;
 
 /**
- * What goes, as the service has selected it. The human sees the whole condition, and a yes is for this selection: once it
- * has expired, the documents are other ones.
+ * What goes, as the service has selected it: now, unless a human was `shown` a selection, whose answer is for that one.
+ * The human sees the whole condition; once the selection has expired, the documents are other ones.
  */
-async function blastOf({ client, signal }: ToolContext, given: Arguments): Promise<Blast> {
+async function blastOf({ client, signal }: ToolContext, given: Arguments, shown?: string): Promise<Blast> {
   const input = given as unknown as WhereInput;
   const { workspace, collection, where } = input;
-  const selected = await orUnknown(client.selectDocuments(input, { signal }));
+  const selected = await orUnknown(
+    client.selectDocuments({ ...input, ...(shown === undefined ? {} : { shown }) }, { signal }),
+  );
   const target = await client.getCollection({ workspace, collection }, { signal });
   const { documents = 0, selection = '' } = selected;
   if (documents === null || documents === 0) {
@@ -62,7 +64,7 @@ function linesOf(
     documents === all ? `All ${count} that it has` : `${count} of the ${(all ?? 0).toLocaleString('en-US')} it has`;
   return [
     `The condition: ${JSON.stringify(where)}.`,
-    `${of} will be gone, as counted at ${at}. What comes later stays, and so does what no longer meets the condition.`,
+    `${of} will be gone, as counted at ${at}. What comes or changes later stays.`,
     // As JSON within JSON, so that no document can begin a line of the question.
     ...(examples ?? []).map((example, index) => `Example ${index + 1}: ${JSON.stringify(example)}`),
     ...(warnings ?? [])
@@ -79,7 +81,7 @@ async function deleteWhere({ client, signal }: ToolContext, input: WhereInput, b
     timeoutMs: DELETE_TIMEOUT_MS,
     tellTrash: true,
   });
-  const rest = (left ?? 0) > 0 ? { left, left_because: 'gone meanwhile, or no longer meeting the condition' } : {};
+  const rest = (left ?? 0) > 0 ? { left, left_because: 'changed or gone since the human was asked' } : {};
   return {
     data: {
       deleted,

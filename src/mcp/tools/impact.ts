@@ -1,13 +1,15 @@
 import * as z from 'zod';
-import type { Operation } from '../../contract/contract.ts';
+import { contract, type Operation } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { distinctText } from '../../contract/visible.ts';
 import { nearestNames } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
 import { impactOf } from '../guard/blast.ts';
+import { isCaller } from '../guard/refusals.ts';
 import { rowTools, toolName } from './catalog.ts';
 import { handTool } from './hand-tool.ts';
+import { nextStepFor } from './next-steps.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -36,28 +38,47 @@ interface ImpactInput {
   user?: string;
 }
 
+/** What a lambda has, of which one is deleted. */
+const PARTS: Partial<Record<ImpactInput['kind'], string>> = { lambda_version: 'the version', lambda_tag: 'the tag' };
+
 /** The operation that deletes it, and its arguments. */
 function deletionOf({ kind, name, workspace = 'commons', part = '', user }: ImpactInput & { kind: Deleted }) {
-  const operation = kind === 'api_key' && user !== undefined ? 'deleteUserApiKey' : DELETES[kind];
+  const operation = user !== undefined ? 'deleteUserApiKey' : DELETES[kind];
   const tool = rowTools().get(toolName(operation));
   if (tool === undefined) throw new ApiError('internal', `There is no tool for ${operation}.`);
   const own = pathParameters(tool.row.path);
-  const isPart = kind === 'lambda_version' || kind === 'lambda_tag';
   const args: Record<string, unknown> = { workspace, user };
   const [last = '', before = ''] = own.toReversed();
-  if (isPart) Object.assign(args, { [before]: name, [last]: part });
+  if (PARTS[kind] !== undefined) Object.assign(args, { [before]: name, [last]: part });
   else args[last] = name;
   return { tool, args: Object.fromEntries(own.map((key) => [key, args[key]])) as Arguments };
 }
 
 function check(given: Arguments): void {
-  const { kind, part } = given as unknown as ImpactInput;
-  const wants = kind === 'lambda_version' ? 'the version' : kind === 'lambda_tag' ? 'the tag' : undefined;
-  if (wants === undefined || part !== undefined) return;
-  throw new ApiError('invalid_input', `Cannot call describe_impact: give ${wants} of the lambda as "part".`);
+  const { kind, part, user } = given as unknown as ImpactInput;
+  const wanted = PARTS[kind];
+  if (wanted !== undefined && part === undefined) throw wrong(`give ${wanted} of the lambda as "part"`);
+  if (wanted === undefined && part !== undefined) {
+    const instead = kind === 'lambda' ? ': the kind is lambda_version or lambda_tag' : '';
+    throw wrong(`"part" is of no thing of kind "${kind}"${instead}`);
+  }
+  if (user !== undefined && kind !== 'api_key') throw wrong(`"user" is of API keys only, not of kind "${kind}"`);
 }
 
-async function describeImpact(context: ToolContext, input: ImpactInput): Promise<Fenced> {
+function wrong(why: string): ApiError {
+  return new ApiError('invalid_input', `Cannot call describe_impact: ${why}.`);
+}
+
+/** One's own API key is deleted by another operation, which needs no role. */
+async function withoutSelf({ client, signal }: ToolContext, input: ImpactInput): Promise<ImpactInput> {
+  const { user, ...more } = input;
+  if (user === undefined) return input;
+  const isSelf = user === 'self' || (await isCaller(client, user, signal));
+  return isSelf ? more : input;
+}
+
+async function describeImpact(context: ToolContext, given: ImpactInput): Promise<Fenced> {
+  const input = await withoutSelf(context, given);
   const { kind } = input;
   if (kind === 'virtual_instance') return describeInstance(context, input.name);
   const { client, signal } = context;
@@ -122,10 +143,16 @@ export function impactTool(): Tool {
     output: { facts: { type: 'array' } },
     check,
     run: describeImpact,
+    next(error, input) {
+      const { kind, ...given } = input as unknown as ImpactInput;
+      if (kind === undefined) return undefined;
+      if (kind === 'virtual_instance') return nextStepFor(contract.getVirtualInstance, error);
+      return nextStepFor(deletionOf({ kind, ...given }).tool.row, error);
+    },
     async nearest({ client, signal }, input, error) {
-      const given = input as unknown as ImpactInput;
-      if (given.kind === 'virtual_instance') return [];
-      const { tool, args } = deletionOf({ ...given, kind: given.kind });
+      const { kind, ...given } = input as unknown as ImpactInput;
+      if (kind === undefined || kind === 'virtual_instance') return [];
+      const { tool, args } = deletionOf({ kind, ...given });
       return nearestNames(client, tool.row, args, error, signal);
     },
   });

@@ -7,6 +7,9 @@ import { listerOf, pathParameters } from './relations.ts';
 /** What to do about an error of an operation, if its relations to other operations say more than the error's code. */
 export function nextStepFor(row: Row, error: ApiError): string | undefined {
   if (error.code === 'not_found') return listThem(row, error.details.messageKey);
+  const { own, lastOf, onlyForCaller } = row.refuses ?? {};
+  const isOfOthers = own === undefined && lastOf === undefined && onlyForCaller === undefined;
+  if (error.code === 'dependent_resources' && !isOfOthers) return 'A human can do what the message says; tell them.';
   const instead = error.code === 'already_exists' ? changerOf(row) : undefined;
   return instead && `Use the one that exists, change it with ${toolName(instead)}, or choose another name.`;
 }

@@ -24,6 +24,18 @@ export function pathArguments(operation: Operation, args: Arguments): Arguments 
   return Object.fromEntries(pathParameters(contract[operation].path).map((name) => [name, args[name]]));
 }
 
+/** What a path names last, in words. */
+export function nounOf(path: string): string | undefined {
+  const last = pathParameters(path).at(-1);
+  return NOUNS[(last === 'name' ? path.split('/').at(-2) : last) ?? ''] ?? last;
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  apikeys: 'API key',
+  allowlist: 'allowlist entry',
+  queryLambda: 'lambda',
+};
+
 /** The operation that gets the one thing that a path names, or else (`exact` is false) the nearest thing above it. */
 export function getterOf(path: string): { operation: Operation; exact: boolean } | undefined {
   const whole = asListed(path);

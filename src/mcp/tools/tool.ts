@@ -40,12 +40,15 @@ export interface Tool extends ToolCard {
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
   /** Which arguments were sent under names that are understood and not listed, in words; of what `read` took. */
   renamed?(sent: Arguments): readonly string[];
-  /** What to ask a human about before it runs; present if and only if the tool deletes. */
-  blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
+  /**
+   * What to ask a human about before it runs; present if and only if the tool deletes. `shown`: what stands for what the
+   * human was shown, see `Human`.
+   */
+  blast?: (context: ToolContext, input: Arguments, shown?: string) => Promise<Blast>;
   /** `blast`: what `blast()` found, if the tool deletes. */
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
-  /** What to do about an error, if the tool knows more than the error's code says. */
-  next?(error: ApiError): string | undefined;
+  /** What to do about an error, if the tool knows more than the error's code says; `input` is empty if it was refused. */
+  next?(error: ApiError, input: Arguments): string | undefined;
   /** Existing names similar to the one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }

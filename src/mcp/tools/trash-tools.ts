@@ -47,7 +47,10 @@ export function restoreTool(): Tool {
     output: DONE_OUTPUT,
     needs: ON_ITS_MACHINE,
     run: restore,
-    next: (error) => (error.code === 'not_found' ? 'list_trash shows what can be restored.' : undefined),
+    next: ({ code }) => {
+      if (code === 'dependent_resources') return 'Call again in a while; list_trash shows how much is in it.';
+      return code === 'not_found' ? 'list_trash shows what can be restored.' : undefined;
+    },
     nearest: async () => [],
   });
 }
@@ -113,7 +116,13 @@ async function readAudit({ means }: ToolContext, { tool, outcome, since, limit }
   const max = limit ?? CALLS_SHOWN;
   const found = (await means.readAudit?.(wanted, max + 1)) ?? [];
   const shown = presentList(found.slice(0, max));
-  return found.length <= max
-    ? shown
-    : { ...shown, next: 'There are more, earlier ones: narrow it down with tool, outcome or since, or raise limit.' };
+  const { items, returned, total, truncated } = shown.data;
+  if (found.length <= max && truncated !== true) return shown;
+  // Nobody counts those that are not wanted.
+  const extent = found.length > max ? { at_least: found.length } : { total };
+  return {
+    ...shown,
+    data: { items, returned, ...extent, truncated: true },
+    next: `There are more, earlier ones: narrow it down with tool, outcome or since${truncated === true ? '' : ', or raise limit'}.`,
+  };
 }

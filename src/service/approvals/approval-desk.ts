@@ -50,6 +50,8 @@ export interface ApprovalDesk {
   request(asker: AskingKey, question: Matter): Asked;
   /** The question with this code, regardless of letter case and dashes. */
   find(code: string): Asked | undefined;
+  /** What is deleted by what a key was asked about, with this binding; undefined if no such question is open. */
+  extentOf(keyHash: string, binding: string): Extent | undefined;
   /** The questions waiting for a human, oldest first. */
   pending(): Asked[];
   /** Records an answer. Throws `not_found`, or `invalid_input` if there is one already or the typed name is wrong. */
@@ -101,6 +103,9 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     settle();
     return open.get(canonical(code));
   }
+
+  const askedBy = (keyHash: string, binding: string) =>
+    [...open.values()].find((one) => one.asker.keyHash === keyHash && one.binding === binding);
 
   function add(asker: AskingKey, question: Matter, more?: string): Asked {
     const mine = [...open.values()].filter(({ asker: { keyHash } }) => keyHash === asker.keyHash).length;
@@ -155,9 +160,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       settle();
       const question = { ...matter, message: matter.message.replace(INVISIBLE, '') };
       const asker = { ...given, client: given.client?.replace(/\s+/g, ' ').replace(INVISIBLE, '') };
-      const earlier = [...open.values()].find(
-        (one) => one.asker.keyHash === asker.keyHash && one.binding === question.binding,
-      );
+      const earlier = askedBy(asker.keyHash, question.binding);
       try {
         return giveOut(earlier, question) ?? ask(asker, question, earlier);
       } finally {
@@ -165,6 +168,10 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       }
     },
     find: live,
+    extentOf(keyHash, binding) {
+      settle();
+      return askedBy(keyHash, binding)?.extent;
+    },
     pending() {
       settle();
       return [...open.values()].filter(({ status }) => status === 'pending');

@@ -6,13 +6,13 @@ import { OWN_QUERY } from '../../contract/own-query.ts';
 import { type DeletedSelection, SELECTED_MAX, type Selection } from '../../contract/selections.ts';
 import { cut } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { QueryOutcome, RecordChange } from '../../engine/engine.ts';
+import type { Parameter, QueryOutcome, RecordChange } from '../../engine/engine.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { deletionBy, documentsDeletion } from '../trash/trash-entries.ts';
 import { write } from './documents.ts';
-import type { Selected } from './selections.ts';
+import type { New, Selected, SelectedList } from './selections.ts';
 
 interface Target {
   workspace: string;
@@ -21,52 +21,50 @@ interface Target {
 
 /** Documents deleted in one durable step; other writes have their turn in between. */
 const STEP = 10_000;
-/** Others wait to write while a step looks at the condition again. */
-const STEP_TIMEOUT_MS = 30_000;
 const EXAMPLES_MAX = 3;
 const EXAMPLE_CHARS_MAX = 300;
 
 /**
  * Selects the documents for which a condition holds now. Throws `query_error` for anything but a condition over the
- * fields, and `content_too_large` for too many. What the key has selected so and not used yet is returned as it was:
- * between the question to a human and the deletion nothing is added to it.
+ * fields, and `content_too_large` for too many. Only what a human was `shown` is returned as it was then, if it is still
+ * kept: whoever is asked for the first time sees what is there now.
  */
-export async function selectDocuments(ctx: CallContext, input: Target & { where: string }): Promise<Selection> {
+export async function selectDocuments(
+  ctx: CallContext,
+  input: Target & { where: string; shown?: string | null | undefined },
+): Promise<Selection> {
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
-  const { where } = input;
+  const { where, shown } = input;
   const owner = ctx.caller.keyHash;
-  const earlier = ctx.selections.find(owner, collection.table, where);
-  return toSelection(earlier ?? (await select(ctx, collection, where)));
+  if (shown != null) {
+    const id = ctx.approvals.extentOf(owner, shown)?.['documents']?.which ?? shown;
+    const selected = ctx.selections.find(owner, collection.table, where, id);
+    if (selected !== undefined) return toSelection(selected);
+  }
+  return toSelection(await select(ctx, collection, where));
 }
 
-async function select(ctx: CallContext, collection: CollectionRecord, where: string): Promise<Selected> {
-  const { ids, examples, warnings } = await inCondition(async () => {
+async function select(ctx: CallContext, collection: CollectionRecord, where: string): Promise<New | Selected> {
+  const { lists, examples, warnings } = await inCondition(async () => {
     await ctx.engine.checkCondition(where, ctx.signal);
-    const from = fromOf(collection, where);
-    const count = await query(ctx, `SELECT count(*) ${from}`);
+    // Its count is only to refuse too many before all are read: what is told is the number of those selected.
+    const count = await query(ctx, `SELECT count(*) ${fromOf(collection, where)}`);
     refuseTooMany(Number(count.rows[0]?.[0]), collection);
-    const found = await query(ctx, `SELECT * ${from} LIMIT ${EXAMPLES_MAX}`);
-    const examples = found.rows.map((row) => exampleOf(found, row));
-    return { examples, warnings: count.warnings, ids: await idsOf(ctx, collection, where) };
+    const lists = await listsOf(ctx, collection, where);
+    return { lists, examples: await examplesOf(ctx, collection, lists), warnings: count.warnings };
   });
+  const documents = lists.reduce((sum, { marks }) => sum + marks.length, 0);
+  refuseTooMany(documents, collection);
   const { docCount } = await ctx.engine.stats(collection.table);
   const { table } = collection;
-  const owner = ctx.caller.keyHash;
-  return ctx.selections.add({
-    owner,
-    table,
-    where,
-    documents: ids.count,
-    collectionDocuments: docCount,
-    ids: ids.lists,
-    examples,
-    warnings,
-  });
+  const selected = { owner: ctx.caller.keyHash, table, where, documents, collectionDocuments: docCount, lists };
+  const found = { ...selected, examples, warnings };
+  return documents === 0 ? found : ctx.selections.add(found);
 }
 
 /**
- * Deletes what was selected and still meets the condition, in steps, into one entry of the trash. A selection is used up
- * by that, also where it stops before the end, which the answer then says.
+ * Deletes what was selected and is still as it was then, in steps, into one entry of the trash. A selection is used up by
+ * that, also where it stops before the end, which the answer then says.
  */
 export async function deleteSelected(
   ctx: CallContext,
@@ -74,41 +72,43 @@ export async function deleteSelected(
 ): Promise<DeletedSelection> {
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const selected = ctx.selections.take(ctx.caller.keyHash, collection.table, input.selection);
+  const stored: RecordChange[] = [];
+  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), (change) => stored.push(change));
+  const step = async (list: SelectedList) => {
+    const ids = idsIn(list);
+    const deleted = await write(ctx, collection, () =>
+      ctx.engine.deleteDocuments(collection.table, ids, keep, list.marks),
+    );
+    for (const change of stored.splice(0)) ctx.catalog.stored(change);
+    return deleted;
+  };
   // Nobody restores or removes the entry while it grows.
-  return ctx.trash.exclusive(() => deleteInSteps(ctx, collection, selected));
+  const result = await ctx.trash.holding(keep === undefined ? [] : [keep.trash], () =>
+    deleteInSteps(ctx, selected, step),
+  );
+  if (result.deleted > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
+  return result;
 }
 
 async function deleteInSteps(
-  ctx: CallContext,
-  collection: CollectionRecord,
-  { ids: lists, where }: Selected,
-): Promise<DeletedSelection> {
-  const { signal } = ctx;
-  let stored: RecordChange | undefined;
-  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), (change) => {
-    stored = change;
-  });
-  const still = (ids: readonly string[]) => stillMeeting(ctx, collection, where, ids);
+  { signal, log }: CallContext,
+  { lists }: Selected,
+  step: (list: SelectedList) => Promise<number>,
+) {
   const result = { deleted: 0, left: 0, stopped: null as string | null };
   for (const list of lists) {
-    const ids = JSON.parse(list.toString()) as string[];
     try {
       signal.throwIfAborted();
-      const deleted = await write(ctx, collection, () =>
-        ctx.engine.deleteDocuments(collection.table, ids, keep, still),
-      );
-      if (stored !== undefined) ctx.catalog.stored(stored);
-      stored = undefined;
+      const deleted = await step(list);
       result.deleted += deleted;
-      result.left += ids.length - deleted;
+      result.left += list.marks.length - deleted;
     } catch (error) {
       if (result.deleted === 0) throw error;
-      ctx.log.warn({ err: error }, 'a deletion by a condition stopped before its end');
+      log.warn({ err: error }, 'a deletion by a condition stopped before its end');
       result.stopped = error instanceof ApiError ? error.message : 'The caller is gone, or the service closes.';
       break;
     }
   }
-  if (result.deleted > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
   return result;
 }
 
@@ -117,41 +117,38 @@ function fromOf({ workspace, name }: CollectionRecord, where: string): string {
   return `FROM ${quoted(workspace)}.${quoted(name)} WHERE (\n${where}\n)`;
 }
 
-async function stillMeeting(
-  ctx: CallContext,
-  collection: CollectionRecord,
-  where: string,
-  ids: readonly string[],
-): Promise<string[]> {
-  const sql = `SELECT list(_id) ${fromOf(collection, where)} AND _id IN (SELECT unnest(:ids))`;
-  const parameters = [{ name: 'ids', type: 'array', value: [...ids] }];
-  const { signal, caller } = ctx;
-  const { rows } = await ctx.engine.query({
-    sql,
-    parameters,
-    caller: caller.keyHash,
-    signal,
-    timeoutMs: STEP_TIMEOUT_MS,
-  });
-  const wanted = new Set(ids);
-  // Whatever the condition might let through: nothing that was not selected.
-  return textsOf(rows[0]?.[0]).filter((id) => wanted.has(id));
-}
-
-async function idsOf(ctx: CallContext, collection: CollectionRecord, where: string) {
-  const numbered = `SELECT _id, (row_number() OVER () - 1) // ${STEP} AS step ${fromOf(collection, where)}`;
-  const { rows, cut: isCut } = await query(ctx, `SELECT list(_id) FROM (${numbered}) GROUP BY step`);
-  if (isCut !== null) throw tooMany('their _id take more memory than a result may');
+async function listsOf(ctx: CallContext, collection: CollectionRecord, where: string): Promise<SelectedList[]> {
+  const mark = ctx.engine.markSql(collection.table);
+  const numbered = `SELECT _id, ${mark} AS mark, (row_number() OVER () - 1) // ${STEP} AS step ${fromOf(collection, where)}`;
+  const found = await query(ctx, `SELECT list(_id), list(mark) FROM (${numbered}) GROUP BY step`);
+  if (found.cut !== null) throw tooMany('their _id take more memory than a result may');
   const pace = createPace();
-  const lists: Buffer[] = [];
-  let count = 0;
-  for (const [list] of rows) {
-    const ids = textsOf(list);
-    count += ids.length;
-    lists.push(Buffer.from(JSON.stringify(ids)));
+  const lists: SelectedList[] = [];
+  for (const [ids, marks] of found.rows) {
+    if (!Array.isArray(ids) || !Array.isArray(marks)) continue;
+    lists.push({ ids: Buffer.from(JSON.stringify(ids.map(String))), marks: Float64Array.from(marks, Number) });
     await pace();
   }
-  return { lists, count };
+  return lists;
+}
+
+/** Each is looked up as it was selected: what has changed within this moment is no example. */
+async function examplesOf(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  [first]: readonly SelectedList[],
+): Promise<string[]> {
+  const isSame = `_id = :id AND ${ctx.engine.markSql(collection.table)} = :mark`;
+  const examples: string[] = [];
+  const ids = first === undefined ? [] : idsIn(first).slice(0, EXAMPLES_MAX);
+  for (const [index, id] of ids.entries()) {
+    const found = await query(ctx, `SELECT * ${fromOf(collection, isSame)}`, [
+      { name: 'id', type: 'string', value: id },
+      { name: 'mark', type: 'int', value: first?.marks[index] ?? null },
+    ]);
+    examples.push(...found.rows.map((row) => exampleOf(found, row)));
+  }
+  return examples;
 }
 
 function refuseTooMany(documents: number, { name }: CollectionRecord): void {
@@ -167,12 +164,12 @@ function tooMany(why: string): ApiError {
   return new ApiError('content_too_large', `Cannot select documents by this condition: ${why}. Narrow it down.`);
 }
 
-function query(ctx: CallContext, statement: string): Promise<QueryOutcome> {
+function query(ctx: CallContext, statement: string, parameters: readonly Parameter[] = []): Promise<QueryOutcome> {
   const { keyHash, user, keyName } = ctx.caller;
   const sql = `${OWN_QUERY} ${statement}`;
   const caller = { email: user.email, keyName };
   return ctx.queryLog.watch({ id: randomUUID(), sql, caller }, ctx.signal, (signal) =>
-    ctx.engine.query({ sql, caller: keyHash, signal }),
+    ctx.engine.query({ sql, parameters, caller: keyHash, signal }),
   );
 }
 
@@ -194,22 +191,23 @@ function exampleOf({ columns }: QueryOutcome, row: QueryOutcome['rows'][number])
   return cut(stringifyJson(Object.fromEntries(fields)), EXAMPLE_CHARS_MAX);
 }
 
-function textsOf(list: unknown): string[] {
-  return Array.isArray(list) ? list.map(String) : [];
+function idsIn({ ids }: SelectedList): string[] {
+  return JSON.parse(ids.toString()) as string[];
 }
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function toSelection(selected: Selected): Selection {
+function toSelection(selected: New | Selected): Selection {
+  const kept = 'id' in selected ? selected : undefined;
   return {
-    selection: selected.id,
+    selection: kept?.id ?? null,
     documents: selected.documents,
     collection_documents: selected.collectionDocuments,
     examples: [...selected.examples],
-    selected_at: new Date(selected.selectedAt).toISOString(),
-    expires_at: new Date(selected.expiresAt).toISOString(),
+    selected_at: new Date(kept?.selectedAt ?? Date.now()).toISOString(),
+    expires_at: kept === undefined ? null : new Date(kept.expiresAt).toISOString(),
     warnings: [...selected.warnings],
   };
 }

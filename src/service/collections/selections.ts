@@ -2,6 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../contract/errors.ts';
 import { SELECTION_TTL_MS } from '../../contract/selections.ts';
 
+/** Some of the documents of a selection. */
+export interface SelectedList {
+  /** Their `_id`, as a JSON list: in a buffer, since a million texts take several times as much. */
+  ids: Buffer;
+  /** In the same order, what tells each from itself after a change. */
+  marks: Float64Array;
+}
+
 /** The documents for which a condition held when it was looked at. */
 export interface Selected {
   id: string;
@@ -11,25 +19,27 @@ export interface Selected {
   where: string;
   documents: number;
   collectionDocuments: number;
-  /** Lists of `_id` as JSON. In buffers, since a million texts take several times as much. */
-  ids: readonly Buffer[];
+  lists: readonly SelectedList[];
   examples: readonly string[];
   warnings: readonly string[];
   selectedAt: number;
   expiresAt: number;
 }
 
+/** One that is not kept. */
+export type New = Omit<Selected, 'id' | 'selectedAt' | 'expiresAt'>;
+
 /** Most of them per key: the oldest of the key goes. */
 const PER_KEY_MAX = 20;
-/** Most bytes of all ids together; a new one is refused where those of others leave no room. */
+/** Most bytes of all ids and marks together; a new one is refused where those of others leave no room. */
 const BYTES_MAX = 128 * 1024 * 1024;
 
 /** The selections that wait to be deleted. In memory: they end with the service, and are then made anew. */
 export interface Selections {
-  /** What the key selected by the same condition and has not used. */
-  find(owner: string, table: string, where: string): Selected | undefined;
+  /** The key's selection with this id, if it is by this condition and not used. */
+  find(owner: string, table: string, where: string, id: string): Selected | undefined;
   /** Throws `resource_exceeded`. */
-  add(selected: Omit<Selected, 'id' | 'selectedAt' | 'expiresAt'>): Selected;
+  add(selected: New): Selected;
   /** Uses one up. Throws `not_found` if the key has no such selection of the table. */
   take(owner: string, table: string, id: string): Selected;
   close(): void;
@@ -77,8 +87,8 @@ export function createSelections(options: Options): Selections {
   }
 
   return {
-    find: (owner, table, where) =>
-      live().find((one) => one.owner === owner && one.table === table && one.where === where),
+    find: (owner, table, where, id) =>
+      live().find((one) => one.id === id && one.owner === owner && one.table === table && one.where === where),
     add(given) {
       makeRoom(given.owner, bytesOf(given));
       const id = randomBytes(12).toString('hex');
@@ -109,6 +119,6 @@ export function createSelections(options: Options): Selections {
   };
 }
 
-function bytesOf({ ids }: Pick<Selected, 'ids'>): number {
-  return ids.reduce((sum, one) => sum + one.length, 0);
+function bytesOf({ lists }: Pick<Selected, 'lists'>): number {
+  return lists.reduce((sum, { ids, marks }) => sum + ids.length + marks.byteLength, 0);
 }

@@ -12,8 +12,11 @@ export interface Trash {
   readonly days: number;
   /** The time from which they are counted, in milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** Runs `work` while nobody else changes the trash. */
-  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on those of these entries that nobody else holds, while nobody else can: deleting into one, restoring and
+   * removing take as long as there are documents, and whoever comes meanwhile is told, and does not wait.
+   */
+  holding<T>(ids: readonly string[], work: (held: readonly string[]) => Promise<T>): Promise<T>;
 }
 
 /** A deletion about to be made. */
@@ -39,14 +42,18 @@ export function deletionBy(
 const DAY_MS = 86_400_000;
 
 export function createTrash(days: number, nowMs: () => number): Trash {
-  let last: Promise<unknown> = Promise.resolve();
+  const inHands = new Set<string>();
   return {
     days,
     nowMs,
-    exclusive(work) {
-      const done = last.then(work);
-      last = done.catch(() => undefined);
-      return done;
+    async holding(ids, work) {
+      const held = ids.filter((id) => !inHands.has(id));
+      for (const id of held) inHands.add(id);
+      try {
+        return await work(held);
+      } finally {
+        for (const id of held) inHands.delete(id);
+      }
     },
   };
 }

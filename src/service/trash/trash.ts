@@ -30,11 +30,13 @@ export async function listTrash(ctx: CallContext): Promise<TrashEntry[]> {
 
 /**
  * Restores one entry. Nothing that exists is overwritten: documents whose `_id` exists again stay in the trash. Throws
- * `not_found` for the entry or for what it belongs to, and `already_exists` if the name is taken.
+ * `not_found` for the entry or for what it belongs to, `already_exists` if the name is taken, and `dependent_resources`
+ * while something else is done to the entry.
  */
 export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<RestoredEntry> {
-  return ctx.trash.exclusive(async () => {
+  return ctx.trash.holding([id], async (held) => {
     const { workspace, what } = requireEntry(ctx.catalog, id);
+    if (held.length === 0) throw busy('restore', id);
     const restored = what.kind === 'documents' ? await restoreDocuments(ctx, id, workspace, what) : undefined;
     if (what.kind !== 'documents') {
       const changesFor = { collection: collectionChanges, lambda: lambdaChanges, lambda_version: versionChanges };
@@ -58,23 +60,22 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
   });
 }
 
-/** Removes one entry for good. Throws `not_found`. */
+/** Removes one entry for good. Throws `not_found`, and `dependent_resources` while something else is done to it. */
 export function removeTrash(ctx: CallContext, { id }: { id: string }): Promise<TrashEntry> {
-  return ctx.trash.exclusive(async () => {
-    const entry = await toEntry(ctx, id, requireEntry(ctx.catalog, id));
+  return ctx.trash.holding([id], async (held) => {
+    const record = requireEntry(ctx.catalog, id);
+    if (held.length === 0) throw busy('remove', id);
+    const entry = await toEntry(ctx, id, record);
     await removeForGood(ctx, [id]);
     return entry;
   });
 }
 
-/** Removes all entries for good. */
+/** Removes all entries for good, but those to which something else is done at this moment. */
 export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
-  return ctx.trash.exclusive(async () => {
-    const entries = await listTrash(ctx);
-    await removeForGood(
-      ctx,
-      entries.map((entry) => entry.id ?? ''),
-    );
+  return ctx.trash.holding([...ctx.catalog.all('trash').keys()], async (held) => {
+    const entries = (await listTrash(ctx)).filter(({ id }) => held.includes(id ?? ''));
+    await removeForGood(ctx, held);
     return { entries: entries.length, bytes: entries.reduce((sum, entry) => sum + (entry.bytes ?? 0), 0) };
   });
 }
@@ -82,13 +83,11 @@ export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
 /** Removes entries that have expired by `nowMs` for good. Never rejects: what fails is tried again next time. */
 export async function purgeTrash(ctx: TrashContext, nowMs: number): Promise<void> {
   try {
-    await ctx.trash.exclusive(async () => {
-      const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= nowMs);
-      await removeForGood(
-        ctx,
-        expired.map(([id]) => id),
-      );
-    });
+    const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= nowMs);
+    await ctx.trash.holding(
+      expired.map(([id]) => id),
+      (held) => removeForGood(ctx, held),
+    );
   } catch (error) {
     ctx.log.error({ err: error }, 'cannot remove what is past its time in the trash; trying again later');
   }
@@ -266,6 +265,13 @@ function requireEntry(catalog: Catalog, id: string): TrashRecord {
   throw new ApiError(
     'not_found',
     `There is nothing with the id ${JSON.stringify(id.slice(0, 100))} in the trash. "colloquy trash list" shows what there is.`,
+  );
+}
+
+function busy(action: string, id: string): ApiError {
+  return new ApiError(
+    'dependent_resources',
+    `Cannot ${action} entry "${id}" of the trash now: documents are still being deleted into it, restored or removed from it. Try again once that is done.`,
   );
 }
 

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../../src/http/client.ts';
+import type { Assistant } from '../../../src/mcp/assistant.ts';
 import { type Confirmation, callTool } from '../../../src/mcp/call.ts';
+import { createApprovals } from '../../../src/mcp/guard/signed-states.ts';
+import { tools } from '../../../src/mcp/tools/tools.ts';
 import { startTestService, type TestService } from '../../service/harness.ts';
+import { agree, type FormParams, PEERS, type RawResult } from '../peers.ts';
 
 let service: TestService;
 let client: Client;
@@ -65,7 +69,9 @@ describe('delete_documents_where', () => {
       `Delete documents by a condition: workspace "commons", collection "${collection}".`,
       `The condition: ${JSON.stringify(where)}.`,
     ]);
-    expect(question).toMatch(/3 documents of the 5 it has will be gone, as counted at 20\S+Z\. What comes later stays/);
+    expect(question).toMatch(
+      /3 documents of the 5 it has will be gone, as counted at 20\S+Z\. What comes or changes later stays/,
+    );
     expect(question).toContain('Example 1: "{\\"_id\\":\\"d2\\"');
     expect(question).toMatch(/It goes to the trash: an operator can restore it until/);
     expect(typedName).toBeUndefined();
@@ -83,7 +89,7 @@ describe('delete_documents_where', () => {
     expect(await left(collection)).toEqual(['d0', 'd1', 'd2', 'd3', 'd4']);
   });
 
-  it('deletes only what was counted and still meets it, and says so', async () => {
+  it('deletes only what was counted and is as it was, and says so', async () => {
     const collection = await orders(some(5));
     const { structured } = await call(collection, 'n >= 2', true, async () => {
       await client.addDocuments({
@@ -91,16 +97,17 @@ describe('delete_documents_where', () => {
         collection,
         data: [
           { _id: 'new', n: 9 },
-          { _id: 'd3', n: -1 },
+          { _id: 'd3', n: 3 },
         ],
       });
     });
     expect(structured).toMatchObject({
       deleted: 2,
       left: 1,
+      left_because: 'changed or gone since the human was asked',
       done: expect.stringContaining('2 documents, of 3 documents that were counted'),
     });
-    expect(await left(collection)).toEqual(['d3', 'd0', 'd1', 'new']);
+    expect(await left(collection)).toEqual(['d0', 'd1', 'd3', 'new']);
   });
 
   it('is asked anew where the selection is gone when the yes comes, since the documents may be others', async () => {
@@ -108,14 +115,14 @@ describe('delete_documents_where', () => {
     const where = 'n >= 2';
     const { structured } = await call(collection, where, true, async () => {
       const at = { workspace: 'commons', collection };
-      const { selection } = await client.selectDocuments({ ...at, where });
-      await client.deleteSelected({ ...at, selection: selection ?? '' });
+      for (let n = 0; n < 21; n++) await client.selectDocuments({ ...at, where });
+      await client.deleteDocuments({ ...at, data: [{ _id: 'd4' }] });
       await client.addDocuments({ ...at, data: [{ _id: 'other', n: 9 }] });
     });
     expect(structured).toMatchObject({
       error: { code: 'grown', message: expect.stringContaining('it has other documents') },
     });
-    expect(await left(collection)).toEqual(['d0', 'd1', 'other']);
+    expect(await left(collection)).toEqual(['d0', 'd1', 'd2', 'd3', 'other']);
   });
 
   it.each([
@@ -163,6 +170,77 @@ describe('delete_documents_where', () => {
     const collection = await orders(some(1));
     const { structured } = await call(`${collection}x`, 'true');
     expect(structured.error).toMatchObject({ code: 'not_found', message: expect.stringContaining(collection) });
+  });
+});
+
+describe.each(Object.entries(PEERS))('a question about a condition, over %s,', (_, open) => {
+  const assistant: Assistant = {
+    connect: async () => client,
+    version: '1',
+    log: { info: () => {}, warn: () => {}, error: (details: object) => expect.unreachable(JSON.stringify(details)) },
+    principal: 'me',
+    tools: tools(),
+    approvals: createApprovals(),
+    guard: 'ask',
+    command: 'colloquy',
+    means: {},
+  };
+  const at = (collection: string) => ({ workspace: 'commons', collection });
+  const add = (collection: string, data: object[]) => client.addDocuments({ ...at(collection), data: data as never });
+  const call = { name: 'delete_documents_where', arguments: {} };
+  const countIn = (question: string) => /\n(?:All )?(\d+) documents/.exec(question)?.[1];
+
+  it('shows what is there now each time it is asked, and a yes is for what was shown', async () => {
+    const collection = await orders(some(5));
+    const args = { ...at(collection), where: 'n >= 2' };
+    const said = ['no', 'yes'];
+    const questions: string[] = [];
+    const human = async (params: FormParams) => {
+      questions.push(params.message);
+      await add(collection, [
+        { _id: 'd2', n: 2, note: `changed ${questions.length}` },
+        { _id: `late${questions.length}`, n: 9 },
+      ]);
+      return said.shift() === 'yes' ? agree(params) : { action: 'decline' as const };
+    };
+    const peer = await open(assistant, { human, capable: true });
+    const declined = await peer.call({ ...call, arguments: args });
+    expect(declined.structuredContent?.['error']).toMatchObject({ code: 'declined' });
+    const done = await peer.call({ ...call, arguments: args });
+    await peer.close();
+    expect(questions.map(countIn)).toEqual(['3', '4']);
+    expect(questions[1]).toContain('changed 1');
+    expect(done.structuredContent).toMatchObject({ deleted: 3, left: 1 });
+    expect(await left(collection)).toEqual(['d0', 'd1', 'd2', 'late2']);
+  });
+
+  it('waits on the page as it was first shown, and is a new one after its answer', async () => {
+    const collection = await orders(some(5));
+    const args = { ...at(collection), where: 'n >= 2' };
+    const peer = await open(assistant, { capable: false });
+    const ask = () => peer.call({ ...call, arguments: args });
+    const codeOf = (result: RawResult) =>
+      (result.structuredContent?.['approval'] as { code: string } | undefined)?.code ?? '';
+    const answer = async (code: string, decision: 'approve' | 'decline') => {
+      const { shown, message } = await client.getApproval({ code });
+      await client.decideApproval({ code, decision, shown: shown ?? '' });
+      return message ?? '';
+    };
+    const first = codeOf(await ask());
+    const { message } = await client.getApproval({ code: first });
+    await add(collection, [{ _id: 'late1', n: 9 }]);
+    expect(codeOf(await ask())).toBe(first);
+    expect(await answer(first, 'decline')).toBe(message);
+    expect((await ask()).structuredContent?.['error']).toMatchObject({ code: 'declined' });
+    const second = codeOf(await ask());
+    expect(countIn(await answer(second, 'approve'))).toBe('4');
+    await add(collection, [
+      { _id: 'late2', n: 9 },
+      { _id: 'd2', n: 2, note: 'changed' },
+    ]);
+    expect((await ask()).structuredContent).toMatchObject({ deleted: 3, left: 1 });
+    await peer.close();
+    expect(await left(collection)).toEqual(['d0', 'd1', 'd2', 'late2']);
   });
 });
 

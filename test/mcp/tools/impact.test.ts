@@ -19,8 +19,16 @@ afterAll(async () => {
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what each test asserts.
-async function impact(args: Record<string, unknown>): Promise<any> {
-  return (await callTool({ client, name: 'describe_impact', args, confirm: async () => false })).structured;
+async function impact(args: Record<string, unknown>, by = client): Promise<any> {
+  return (await callTool({ client: by, name: 'describe_impact', args, confirm: async () => false })).structured;
+}
+
+/** Somebody with this role. */
+async function someone(role: 'member' | 'read-only'): Promise<{ by: Client; email: string }> {
+  const email = `${role}@example.com`;
+  await client.createUser({ email, roles: [role] });
+  const { key } = await client.createUserApiKey({ user: email, name: 'own' });
+  return { by: createClient({ target: { socketPath: service.socket }, apiKey: key ?? '' }), email };
 }
 
 /** The question that a human is asked. */
@@ -128,6 +136,89 @@ describe('describe_impact', () => {
     expect(told.human_confirms).toBe('by typing its name');
   });
 
+  it.each([
+    [
+      { kind: 'lambda', name: 'l', part: 'v1' },
+      '"part" is of no thing of kind "lambda": the kind is lambda_version or',
+    ],
+    [{ kind: 'user', name: 'u@example.com', part: 'x' }, '"part" is of no thing of kind "user"'],
+    [{ kind: 'user', name: 'u@example.com', user: 'x' }, '"user" is of API keys only, not of kind "user"'],
+    [{ kind: 'virtual_instance', name: 'x', user: 'x' }, '"user" is of API keys only'],
+  ])('refuses what the kind does not have: %j', async (args, why) => {
+    expect(await impact(args)).toMatchObject({
+      error: { code: 'invalid_input', message: expect.stringContaining(why) },
+    });
+  });
+
+  it('says what the role of the key forbids, and no human is asked about it', async () => {
+    const { by, email } = await someone('read-only');
+    await client.createCollection({ workspace: 'commons', name: 'kept' });
+    await client.createUser({ email: 'other@example.com', roles: ['member'] });
+    for (const [args, why] of [
+      [
+        { kind: 'user', name: 'other@example.com' },
+        'Cannot delete user "other@example.com": it needs the role admin, and',
+      ],
+      [{ kind: 'collection', name: 'kept' }, 'Cannot delete collection "kept": it needs the role member, and'],
+    ] as const) {
+      expect(await impact(args, by)).toMatchObject({
+        can_be_deleted: false,
+        refused_because: `${why} the API key has read-only.`,
+      });
+    }
+    let asked = 0;
+    const confirm = async () => {
+      asked += 1;
+      return true;
+    };
+    const args = { workspace: 'commons', collection: 'kept' };
+    const { structured } = await callTool({ client: by, name: 'delete_collection', args, confirm });
+    expect(structured['error']).toMatchObject({ code: 'forbidden' });
+    expect(asked).toBe(0);
+    for (const user of [undefined, email, email.toUpperCase(), 'self']) {
+      const told = await impact({ kind: 'api_key', name: 'own', ...(user === undefined ? {} : { user }) }, by);
+      expect(told).toMatchObject({ tool: 'delete_api_key', can_be_deleted: true });
+    }
+    await by.close();
+  });
+
+  it('says of the own user by any name that it cannot be deleted', async () => {
+    const { email } = await client.getCurrentUser({});
+    for (const name of [email ?? '', 'self']) {
+      expect(await impact({ kind: 'user', name })).toMatchObject({
+        counts: { 'API keys': expect.any(Number) },
+        can_be_deleted: false,
+        refused_because: expect.stringContaining('the API key of this server belongs to it'),
+      });
+    }
+  });
+
+  it.each([
+    [{ kind: 'user', name: 'none' }, 'list_users', 'user "none"'],
+    [{ kind: 'api_key', name: 'none' }, 'list_api_keys', 'API key "none"'],
+    [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users, list_user_api_keys', 'User "none"'],
+    [{ kind: 'integration', name: 'none' }, 'list_integrations', 'Integration "none"'],
+    [{ kind: 'allowlist_entry', name: 'none' }, 'list_allowlist_entries', '"none"'],
+    [{ kind: 'virtual_instance', name: 'none' }, 'list_virtual_instances', '"none"'],
+  ])('says where to look for what there is not: %j', async (args, listers, what) => {
+    expect(await impact(args)).toMatchObject({
+      error: { code: 'not_found', message: expect.stringContaining(what) },
+      next: `List what exists with ${listers} and use those names.`,
+    });
+  });
+
+  it('says of a version nothing that is true of an alias', async () => {
+    await client.createCollection({ workspace: 'commons', name: 'read' });
+    const place = { workspace: 'commons', queryLambda: 'reads' };
+    const { version } = await client.createLambda({
+      workspace: 'commons',
+      name: 'reads',
+      sql: { query: 'SELECT * FROM read' },
+    });
+    await client.createLambdaVersion({ ...place, sql: { query: 'SELECT 1 AS n' } });
+    expect((await impact({ kind: 'lambda_version', name: 'reads', part: version })).facts).toEqual([]);
+  });
+
   it('says of a virtual instance what runs on it', async () => {
     const [one] = await client.listVirtualInstances({});
     const told = await impact({ kind: 'virtual_instance', name: one?.id ?? '' });
@@ -158,6 +249,7 @@ describe('the allowlist entry that holds the address of the call', () => {
         getAllowlistEntry: async () => entries[0],
         listAllowlistEntries: async () => entries,
         getAbout: async () => ({ admitted_by: names }),
+        getCurrentUser: async () => ({ roles: ['admin'] }),
       }) as unknown as Client;
     const ask = async (names: string[] | null) =>
       (

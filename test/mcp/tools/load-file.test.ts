@@ -141,9 +141,9 @@ describe('load_file', () => {
   it('says where a file that is missing is to lie, and of a collection what lists them', () => {
     const { next } = loadFileTool();
     const file = new ApiError('not_found', 'Cannot open the file "x".', { messageKey: FILE_NOT_FOUND });
-    expect(next?.(file)).toContain('relative to a folder that the operator allows (--allow-dirs)');
+    expect(next?.(file, {})).toContain('relative to a folder that the operator allows (--allow-dirs)');
     const gone = new ApiError('not_found', 'No.', { messageKey: 'COLLECTION_DOES_NOT_EXIST' });
-    expect(next?.(gone)).toContain('list_workspace_collections');
+    expect(next?.(gone, {})).toContain('list_workspace_collections');
   });
 
   it('says that skip leaves nothing of the file', async () => {

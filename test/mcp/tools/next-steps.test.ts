@@ -28,6 +28,12 @@ describe('nextStepFor()', () => {
     expect(step('addDocuments', 'not_found', 'COLLECTION_DOES_NOT_EXIST')).toContain('list_workspace_collections');
   });
 
+  it('does not say that something has to go first where what refuses is the caller', () => {
+    const error = new ApiError('dependent_resources', 'No.');
+    expect(nextStepFor(contract.deleteUser, error)).toBe('A human can do what the message says; tell them.');
+    expect(nextStepFor(contract.deleteWorkspace, error)).toBeUndefined();
+  });
+
   it('names what changes a thing that exists already', () => {
     expect(step('createLambda', 'already_exists')).toContain('change it with create_lambda_version');
     expect(step('createAlias', 'already_exists')).toContain('change it with update_alias');

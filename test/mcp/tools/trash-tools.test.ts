@@ -160,7 +160,25 @@ describe('read_audit', () => {
 
   it('says that there are more', async () => {
     const answer = await call('read_audit', { limit: 2 }, means());
-    expect(answer).toMatchObject({ returned: 2, next: expect.stringContaining('There are more') });
+    expect(answer).toMatchObject({
+      returned: 2,
+      at_least: 3,
+      truncated: true,
+      next: 'There are more, earlier ones: narrow it down with tool, outcome or since, or raise limit.',
+    });
+    expect(answer).not.toHaveProperty('total');
+    expect(await call('read_audit', { limit: 5 }, means())).toMatchObject({ returned: 5, total: 5, truncated: false });
+  });
+
+  it('says that there are more where they take too much room', async () => {
+    const long = { time: at(1), tool: 'run_query', outcome: 'ok', arguments: { query: 'x y '.repeat(300) } };
+    const answer = await call('read_audit', { limit: 50 }, { readAudit: async () => Array(50).fill(long) });
+    expect(answer).toMatchObject({
+      total: 50,
+      truncated: true,
+      next: 'There are more, earlier ones: narrow it down with tool, outcome or since.',
+    });
+    expect(answer.returned).toBeLessThan(50);
   });
 
   it('keeps what other chats wrote between the marks, visible', async () => {

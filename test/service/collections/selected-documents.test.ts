@@ -36,6 +36,11 @@ async function left(collection: string): Promise<unknown> {
   return (await client.runQuery({ sql: { query } })).results?.[0];
 }
 
+async function idsOf(collection: string): Promise<unknown[]> {
+  const query = `SELECT _id FROM w.${collection} ORDER BY _id`;
+  return (await client.runQuery({ sql: { query } })).results?.map((row) => row['_id']) ?? [];
+}
+
 const codeOf = (work: Promise<unknown>) =>
   work.then(
     () => 'none',
@@ -66,25 +71,138 @@ describe('a deletion by a condition', () => {
     expect(await left(target.collection)).toEqual({ n: 45_000, least: -1, most: 44_999 });
   });
 
-  it('leaves what came later, and what no longer meets it, and says so', async () => {
-    const target = await numbers(10);
-    const where = 'n < 6';
-    const { selection } = await client.selectDocuments({ ...target, where });
+  it('leaves what came or changed later, also where it still meets the condition, and says so', async () => {
+    const target = await numbers(12);
+    const { selection } = await client.selectDocuments({ ...target, where: 'n < 8' });
     await client.addDocuments({
       ...target,
       data: [
         { _id: 'late', n: 0 },
         { _id: 'd0', n: 100 },
+        { _id: 'd1', n: 1, tag: 'other' },
+        { _id: 'd2', n: 'odd' },
       ],
     });
-    await client.deleteDocuments({ ...target, data: [{ _id: 'd1' }] });
-    expect(await client.selectDocuments({ ...target, where })).toMatchObject({ selection, documents: 6 });
-    const gone = await client.deleteSelected({ ...target, selection: selection ?? '' });
-    expect(gone).toMatchObject({ deleted: 4, left: 2, stopped: null });
-    const { results } = await client.runQuery({
-      sql: { query: `SELECT _id FROM w.${target.collection} ORDER BY _id` },
+    await client.patchDocuments({
+      ...target,
+      data: [{ _id: 'd3', patch: [{ op: 'add', path: '/seen', value: true }] }],
     });
-    expect(results?.map((row) => row['_id'])).toEqual(['d0', 'd6', 'd7', 'd8', 'd9', 'late']);
+    await client.deleteDocuments({ ...target, data: [{ _id: 'd4' }] });
+    const gone = await client.deleteSelected({ ...target, selection: selection ?? '' });
+    expect(gone).toMatchObject({ deleted: 3, left: 5, stopped: null });
+    expect(await idsOf(target.collection)).toEqual(['d0', 'd1', 'd10', 'd11', 'd2', 'd3', 'd8', 'd9', 'late']);
+  });
+
+  /** Selects all, adds documents, and says what is left. */
+  async function leftAfter(before: object[], after: object[]): Promise<unknown> {
+    const target = await numbers(0);
+    await client.addDocuments({ ...target, data: before as never });
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    await client.addDocuments({ ...target, data: after as never });
+    const { deleted, left } = await client.deleteSelected({ ...target, selection: selection ?? '' });
+    expect((deleted ?? 0) + (left ?? 0)).toBe(before.length);
+    return await idsOf(target.collection);
+  }
+  const keyed = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`key ${n}`, { n }]));
+
+  it.each<[string, object[], object[]]>([
+    ['fields', [{ _id: 'a', n: 1, odd: null }], [{ _id: 'p', more: [1], N: 1, n: 'odd' }]],
+    ['fields of objects', [{ _id: 'a', u: { a: { b: 1 } } }], [{ _id: 'p', u: { a: { c: 2 }, d: 3 } }]],
+    ['fields in lists', [{ _id: 'a', l: [[{ a: 1 }], []] }], [{ _id: 'p', l: [[{ b: { c: 2 } }]] }]],
+    ['fields in maps', [{ _id: 'a', m: keyed(300) }], [{ _id: 'p', m: { x: { more: 1 } } }]],
+    ['many fields', [{ _id: 'a', ...keyed(480) }], [{ _id: 'p', ...keyed(499) }]],
+    ['many fields in fields', [{ _id: 'a', ...keyed(20), u: keyed(200), v: { w: keyed(200) } }], [{ _id: 'p', z: 1 }]],
+  ])('takes a document for unchanged where only others brought %s', async (_, before, after) => {
+    expect(await leftAfter(before, after)).toEqual(['p']);
+  });
+
+  it.each<[string, object, object]>([
+    ['swapped values', { a: 1, b: 2 }, { a: 2, b: 1 }],
+    ['a value in another field of its object', { u: { a: 1, b: null } }, { u: { b: 1 } }],
+    ['a value deep in a list', { l: [{ a: [{ b: 1 }] }] }, { l: [{ a: [{ b: 2 }] }] }],
+    ['another order of a list', { l: [{ a: 1 }, { a: 2 }] }, { l: [{ a: 2 }, { a: 1 }] }],
+    ['a value that does not fit', { a: 1 }, { a: 'x' }],
+    ['another value of a map', { m: keyed(300) }, { m: { ...keyed(300), 'key 7': { n: 8 } } }],
+    ['one of many fields', keyed(490), { ...keyed(490), 'key 489': { n: 0 } }],
+    ['one of many fields in a field', { u: { v: keyed(250) } }, { u: { v: { ...keyed(250), 'key 3': { n: 0 } } } }],
+    ['a time', { _event_time: '2024-01-01T00:00:00Z' }, { _event_time: '2024-01-02T00:00:00Z' }],
+  ])('leaves a document that got %s', async (_, before, after) => {
+    const time = { _event_time: '2024-01-01T00:00:00Z' };
+    const others = ['b', 'c'].map((_id) => ({ ...time, ...before, _id }));
+    expect(await leftAfter([{ ...time, ...before, _id: 'a' }, ...others], [{ ...time, ...after, _id: 'a' }])).toEqual([
+      'a',
+    ]);
+    expect(await leftAfter([{ ...time, ...before, _id: 'a' }], [{ ...time, ...before, _id: 'a' }])).toEqual([]);
+  });
+
+  it('is selected anew each time, except for what a human was shown', async () => {
+    const [target, other] = [await numbers(4), await numbers(4)];
+    const where = 'n >= 2';
+    const first = await client.selectDocuments({ ...target, where });
+    await client.addDocuments({ ...target, data: [{ _id: 'late', n: 9 }] });
+    const anew = await client.selectDocuments({ ...target, where });
+    expect(anew).toMatchObject({ documents: 3, collection_documents: 5 });
+    expect(anew.selection).not.toBe(first.selection);
+    const shown = first.selection ?? '';
+    expect(await client.selectDocuments({ ...target, where, shown })).toEqual(first);
+    for (const not of [
+      { ...target, where: 'n >= 3' },
+      { ...other, where },
+    ]) {
+      expect((await client.selectDocuments({ ...not, shown })).selection).not.toBe(shown);
+    }
+    await client.deleteSelected({ ...target, selection: shown });
+    expect(await client.selectDocuments({ ...target, where, shown })).toMatchObject({ documents: 1 });
+  });
+
+  it('is the selection of an open question until its answer was fetched', async () => {
+    const target = await numbers(4);
+    const where = 'true';
+    const first = await client.selectDocuments({ ...target, where });
+    const question = {
+      tool: 'delete_documents_where',
+      binding: `b${made}`,
+      target: 't',
+      extent: { documents: { count: 4, which: first.selection ?? '' } },
+      message: 'Delete?',
+    };
+    const again = () => client.selectDocuments({ ...target, where, shown: question.binding });
+    const { code } = await client.requestApproval(question);
+    await client.addDocuments({ ...target, data: [{ _id: 'late', n: 9 }] });
+    expect(await again()).toEqual(first);
+    const { shown } = await client.getApproval({ code: code ?? '' });
+    await client.decideApproval({ code: code ?? '', decision: 'decline', shown: shown ?? '' });
+    expect(await again()).toEqual(first);
+    expect(await client.requestApproval(question)).toMatchObject({ status: 'declined' });
+    expect(await again()).toMatchObject({ documents: 5 });
+  });
+
+  it.each(['random() < 0.5', 'n >= 0 AND _event_time <= current_timestamp', "uuid()::text < '8'"])(
+    'with %s deletes those that were counted',
+    async (where) => {
+      const target = await numbers(300);
+      const { selection, documents, examples } = await client.selectDocuments({ ...target, where });
+      expect(examples).toHaveLength(3);
+      expect(await client.deleteSelected({ ...target, selection: selection ?? '' })).toMatchObject({
+        deleted: documents,
+        left: 0,
+      });
+      expect(await left(target.collection)).toMatchObject({ n: 300 - (documents ?? 0) });
+    },
+  );
+
+  it('keeps nothing where there is nothing', async () => {
+    const target = await numbers(2);
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    for (let n = 0; n < 21; n++) {
+      expect(await client.selectDocuments({ ...target, where: 'n > 5' })).toMatchObject({
+        selection: null,
+        documents: 0,
+        examples: [],
+        expires_at: null,
+      });
+    }
+    expect(await client.deleteSelected({ ...target, selection: selection ?? '' })).toMatchObject({ deleted: 2 });
   });
 
   it('can be done once, and for no other collection or key', async () => {
@@ -96,7 +214,8 @@ describe('a deletion by a condition', () => {
     const { key } = await client.createApiKey({ name: `k${made}` });
     const second = createClient({ target: { socketPath: service.socket }, apiKey: key ?? '' });
     expect(await codeOf(second.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
-    expect((await second.selectDocuments({ ...target, where: 'true' })).selection).not.toBe(selection);
+    const shown = await second.selectDocuments({ ...target, where: 'true', shown: selection });
+    expect(shown.selection).not.toBe(selection);
     await second.close();
     expect(await client.deleteSelected({ ...target, selection })).toMatchObject({ deleted: 3 });
     expect(await codeOf(client.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
@@ -155,6 +274,41 @@ describe('a deletion by a condition', () => {
   });
 });
 
+describe('the trash during a deletion by a condition', () => {
+  it('restores and removes what is done, and refuses the entry that still grows, without waiting', async () => {
+    const [target, other] = [await numbers(40_000), await numbers(2)];
+    const done = await client.deleteDocuments({ ...other, data: [{ _id: 'd0' }] }, { tellTrash: true });
+    const { id: earlier } = done['trash'] as { id: string };
+    const entries = async () => (await client.listTrash({})).filter(({ name }) => name === target.collection);
+    const { selection } = await client.selectDocuments({ ...target, where: 'true' });
+    let isDone = false;
+    const deletion = client.deleteSelected({ ...target, selection: selection ?? '' }).finally(() => {
+      isDone = true;
+    });
+    // They have their turn between two steps.
+    const data = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    const writes = [1, 2, 3].map(() => client.addDocuments({ ...target, data }));
+    let id = '';
+    while (id === '') id = (await entries())[0]?.id ?? '';
+    expect(await client.restoreTrash({ id: earlier })).toMatchObject({ documents: 1 });
+    const emptying = client.emptyTrash({});
+    const refused = await Promise.all([codeOf(client.restoreTrash({ id })), codeOf(client.removeTrash({ id }))]);
+    expect(isDone).toBe(false);
+    expect(refused).toEqual(
+      ['restore', 'remove'].map((what) =>
+        expect.stringContaining(
+          `dependent_resources: Cannot ${what} entry "${id}" of the trash now: documents are still`,
+        ),
+      ),
+    );
+    await emptying;
+    expect(await deletion).toMatchObject({ deleted: 40_000, stopped: null });
+    await Promise.all(writes);
+    expect(await entries()).toMatchObject([{ id, documents: 40_000 }]);
+    expect(await client.restoreTrash({ id })).toMatchObject({ documents: 40_000 });
+  });
+});
+
 describe('selections', () => {
   const given = (owner: string, where: string, bytes = 10) => ({
     owner,
@@ -162,7 +316,7 @@ describe('selections', () => {
     where,
     documents: 1,
     collectionDocuments: 1,
-    ids: [Buffer.alloc(bytes)],
+    lists: [{ ids: Buffer.alloc(bytes - 8), marks: new Float64Array(1) }],
     examples: [],
     warnings: [],
   });
@@ -178,22 +332,22 @@ describe('selections', () => {
     };
     const selections = createSelections({ hold, ttlMs: 100, now: () => now });
     const { id } = selections.add(given('a', 'x'));
-    expect(selections.find('a', 't', 'x')?.id).toBe(id);
+    expect(selections.find('a', 't', 'x', id)?.id).toBe(id);
     expect(held).toBe(1);
     now = 101;
-    expect(selections.find('a', 't', 'x')).toBeUndefined();
+    expect(selections.find('a', 't', 'x', id)).toBeUndefined();
     expect(() => selections.take('a', 't', id)).toThrow(/no such selection/);
     expect(held).toBe(0);
   });
 
   it('of one key push out its own oldest, never those of another', () => {
     const selections = createSelections({ hold: () => () => undefined, bytesMax: 100 });
-    selections.add(given('other', 'x', 60));
-    selections.add(given('a', '1', 30));
+    const other = selections.add(given('other', 'x', 60)).id;
+    const oldest = selections.add(given('a', '1', 30)).id;
     selections.add(given('a', '2', 30));
-    expect(selections.find('a', 't', '1')).toBeUndefined();
+    expect(selections.find('a', 't', '1', oldest)).toBeUndefined();
     expect(() => selections.add(given('a', '3', 50))).toThrow(/too many wait/);
-    expect(selections.find('other', 't', 'x')).toBeDefined();
+    expect(selections.find('other', 't', 'x', other)).toBeDefined();
     selections.close();
   });
 });

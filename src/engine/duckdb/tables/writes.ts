@@ -11,6 +11,7 @@ import { typeChanges } from './field-news.ts';
 import { deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { createJoined } from './joined.ts';
 import { withStoredMaps } from './maps.ts';
+import { markSql, withMarks } from './marks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
@@ -24,6 +25,7 @@ export type Writes = Pick<
   | 'addDocuments'
   | 'addText'
   | 'deleteDocuments'
+  | 'markSql'
   | 'restoreDocuments'
   | 'changeDocuments'
   | 'purge'
@@ -94,9 +96,14 @@ export function createWrites(context: WritesContext): Writes {
       return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
     },
 
-    deleteDocuments: (id, ids, keep, still) =>
+    markSql: (id) => markSql(requireTable(catalog, id).shape),
+
+    deleteDocuments: (id, ids, keep, marks) =>
       withTable(id, async (table) => {
-        const distinct = [...new Set(still === undefined ? ids : await still(ids))];
+        const distinct =
+          marks === undefined
+            ? [...new Set(ids)]
+            : await context.transaction((sql) => withMarks(sql, table, ids, marks));
         if (keep === undefined) return await context.transaction((sql) => deleteVisible(sql, table, distinct));
         return await trashExisting(context, table, distinct, keep);
       }),
