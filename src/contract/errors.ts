@@ -58,6 +58,8 @@ export interface ErrorBody {
   trace_id: string | null;
   error_id: string | null;
   query_id: string | null;
+  /** Only if there is one. */
+  corrected_sql?: string;
   internal_errors: unknown[] | null;
 }
 
@@ -68,6 +70,8 @@ export interface ApiErrorDetails {
   /** Position in the caller's SQL text, counted from 1. */
   line?: number | undefined;
   column?: number | undefined;
+  /** What was probably meant by SQL that fails: it passes all checks, and was not run. */
+  correctedSql?: string | undefined;
   traceId?: string | undefined;
   errorId?: string | undefined;
   queryId?: string | undefined;
@@ -105,7 +109,7 @@ export function isOutOfSpace(error: unknown): boolean {
 
 /** The body that the service sends for `error`. */
 export function toErrorBody(error: ApiError, traceId: string | null): ErrorBody {
-  const { messageKey, line, column, errorId, queryId } = error.details;
+  const { messageKey, line, column, errorId, queryId, correctedSql } = error.details;
   return {
     message: error.message,
     type: error.type,
@@ -115,6 +119,7 @@ export function toErrorBody(error: ApiError, traceId: string | null): ErrorBody 
     trace_id: traceId,
     error_id: errorId ?? null,
     query_id: queryId ?? null,
+    ...(correctedSql === undefined ? {} : { corrected_sql: correctedSql }),
     internal_errors: null,
   };
 }

@@ -69,3 +69,22 @@ export function nearest(name: string, candidates: Iterable<string>, max = 3): st
   scored.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
   return scored.slice(0, max).map((entry) => entry.candidate);
 }
+
+/** Letters of a name for each that may be wrong in it. */
+const LETTERS_PER_SLIP = 4;
+
+/**
+ * The one candidate that `name` is a slip of: the same but for letter case and separators, or else the only one with at most
+ * one letter in four wrong. Undefined if there are several, or none.
+ */
+export function slipOf(name: string, candidates: Iterable<string>): string | undefined {
+  const near = nearest(name, candidates, 5);
+  const wanted = folded(name);
+  const same = near.filter((candidate) => folded(candidate) === wanted);
+  if (same.length > 0) return same.length === 1 ? same[0] : undefined;
+  const close = near.filter((candidate) => {
+    const offered = folded(candidate);
+    return distance(wanted, offered) <= Math.floor(Math.max(wanted.length, offered.length) / LETTERS_PER_SLIP);
+  });
+  return close.length === 1 ? close[0] : undefined;
+}

@@ -95,6 +95,7 @@ export function readFailure(exchange: Exchange, response: RawResponse, nowMs = D
     messageKey: textIn(fields['message_key']),
     line: positionIn(fields['line']),
     column: positionIn(fields['column']),
+    correctedSql: textIn(fields['corrected_sql']),
     traceId: textIn(fields['trace_id']) ?? textIn(headers['x-trace-id']),
     errorId: textIn(fields['error_id']),
     queryId: textIn(fields['query_id']),

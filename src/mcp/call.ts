@@ -8,6 +8,7 @@ import { type Fenced, fence, lineText, type ToolResult } from './fence.ts';
 import type { Blast } from './guard/blast.ts';
 import { type Human, nobody, outgrown, type Question, refused, type Verdict } from './guard/guard.ts';
 import { withReceipt } from './guard/receipt.ts';
+import { inTrash } from './in-trash.ts';
 import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
@@ -96,9 +97,13 @@ async function runOnce({
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
+    const context = client === undefined ? undefined : { client, signal, progress, means };
+    const mayRestore = offered === undefined || offered.has('restore_from_trash');
+    const deleted = context && mayRestore ? await inTrash(context, apiError) : undefined;
     const suggestions =
-      client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError, input), input: args })));
+      context === undefined || deleted !== undefined ? [] : await tool.nearest(context, input, apiError);
+    const next = tool.next?.(apiError, input);
+    return fence(hide(presentError(name, apiError, { suggestions, deleted, next, input: args })));
   } finally {
     reports?.end();
   }

@@ -1,6 +1,7 @@
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Row } from '../contract/row.ts';
+import type { TrashEntry } from '../contract/trash.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
@@ -8,7 +9,6 @@ import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from 
 
 /** What to do about an error whose message does not say it. */
 const NEXT: Partial<Record<ErrorCode, string>> = {
-  query_error: 'Correct the SQL (DuckDB dialect); describe_collection lists fields and types.',
   unauthorized: 'The service does not accept the API key: a human has to set it and restart this server.',
   forbidden: 'The role of the API key does not allow this; a human with an admin key can do it or give the role.',
   query_timeout: 'Filter earlier, aggregate, or read fewer columns, and run it again.',
@@ -47,8 +47,8 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** A message with names or an expression to use instead. */
-const SAYS_ITSELF = /\nCandidate (bindings|tables)\b|Did you mean|TRY_CAST\(/;
+/** A message that has the function to call. */
+const SAYS_ITSELF = /^Function .* (?:Write|Did you mean) /;
 
 /** Messages repeat names and SQL, which can be of any length. */
 const MESSAGE_CHARS_MAX = 4_000;
@@ -66,6 +66,8 @@ export function toApiError(error: unknown): ApiError {
 export interface ErrorContext {
   /** Names similar to one that was not found. */
   suggestions?: readonly string[];
+  /** The collection that was not found, if it is in the trash. */
+  deleted?: TrashEntry | undefined;
   /** The tool's own advice; a similar name, if there is one, is better advice. */
   next?: string | undefined;
   /** The arguments of the call, which may have the SQL that an error points into. */
@@ -79,15 +81,21 @@ export interface ErrorContext {
 export function presentError(
   tool: string,
   error: ApiError,
-  { suggestions = [], next, input = {} }: ErrorContext = {},
+  { suggestions = [], deleted, next, input = {} }: ErrorContext = {},
 ): Fenced {
-  const { line, column, traceId, retryAfterMs } = error.details;
-  const at = line === undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
+  const { line, column, correctedSql, traceId, retryAfterMs } = error.details;
   const message = cut(error.message, MESSAGE_CHARS_MAX);
+  const [first = '', ...more] = message.split('\n');
+  // What was meant says all that the rest does.
+  const said = correctedSql === undefined ? first : (first.split('. ', 1)[0] ?? '');
   const names = suggestions.map((name) => cut(name, NAME_CHARS_MAX));
   const place = line === undefined ? undefined : sqlPlace(input, line, column ?? 1);
-  const text = [`${tool} failed (${error.code})${at}: ${message}`];
+  const at = line === undefined || place !== undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
+  const text = [`${tool} failed (${error.code})${at}: ${said}`];
   if (place !== undefined) text.push(place);
+  if (correctedSql !== undefined) text.push(`${CORRECTED}: ${correctedSql}`);
+  else text.push(...more);
+  if (deleted !== undefined) text.push(`It was deleted at ${deleted.deleted_at}.`);
   if (names.length > 0) text.push(`Did you mean: ${names.join(', ')}`);
   if (traceId !== undefined && TRACED.has(error.code)) text.push(`Trace id: ${traceId}`);
   return {
@@ -96,17 +104,22 @@ export function presentError(
       error: {
         tool,
         code: error.code,
-        message,
+        message: correctedSql === undefined ? message : said,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
+        ...(correctedSql === undefined ? {} : { corrected_sql: correctedSql }),
+        ...(deleted === undefined ? {} : { deleted_at: deleted.deleted_at, trash_id: deleted.id }),
         ...(names.length === 0 ? {} : { did_you_mean: names }),
         ...(traceId === undefined ? {} : { trace_id: traceId }),
       },
     },
-    next: nextStep(error, suggestions, next, retryAfterMs),
+    next: deleted === undefined ? nextStep(error, suggestions, next, retryAfterMs) : restoreStep(deleted),
     isError: true,
   };
 }
+
+/** What stands before SQL that was not run. */
+const CORRECTED = 'Corrected, and valid';
 
 /** Errors of the service itself, which a human looks for in its log. */
 const TRACED: ReadonlySet<ErrorCode> = new Set(['internal', 'query_stopped', 'contract_mismatch'] as const);
@@ -142,6 +155,11 @@ function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
 
+/** Ids of entries are the service's own, so they may stand outside the fence. */
+function restoreStep({ id }: TrashEntry): string {
+  return `If it is wanted again: restore_from_trash ${JSON.stringify({ id })}.`;
+}
+
 function nextStep(
   error: ApiError,
   suggestions: readonly string[],
@@ -153,9 +171,10 @@ function nextStep(
   if (own !== undefined) return own;
   if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
   if (error.code === 'query_error') {
+    if (error.details.correctedSql !== undefined) return undefined;
     const [said = ''] = error.message.split('\n', 1);
-    const advice = SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1];
-    return advice ?? (SAYS_ITSELF.test(error.message) ? undefined : NEXT.query_error);
+    if (SAYS_ITSELF.test(said)) return undefined;
+    return SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1];
   }
   if (error.code !== 'resource_exceeded') return NEXT[error.code];
   if (retryAfterMs === undefined) return 'A limit is reached: ask for less, or free what the message names.';

@@ -18,7 +18,7 @@ const NAME_CHARS_MAX = 200;
 /** The type of a nested column can be longer than its values. */
 const TYPE_CHARS_MAX = 200;
 const NOTES_MAX = 10;
-const NOTE_CHARS_MAX = 300;
+const NOTE_CHARS_MAX = 600;
 /** Lengths to cut long cells to, tried in order until enough rows fit. */
 const CELL_CHARS = [16_000, 4_000, 1_000, 200, 40] as const;
 /** Cells are cut shorter as long as fewer rows than this fit. */

@@ -124,7 +124,7 @@ describe('an error as a result', () => {
       trace_id: 't1',
     });
     expect(text).toMatch(
-      /^<(data-\w+)> .*\nrun_query failed \(query_error\) at line 2, column 8: column "nme" not found\n {4}t\.id, nme FROM t WHERE x = 'y'\n {9}\^\n<\/\1>\nNext: /,
+      /^<(data-\w+)> .*\nrun_query failed \(query_error\): column "nme" not found\n {4}t\.id, nme FROM t WHERE x = 'y'\n {9}\^\n<\/\1>$/,
     );
   });
 
@@ -135,24 +135,42 @@ describe('an error as a result', () => {
       'Use another function',
     ],
     ['"current_database" is not available in queries.', 'Use another function'],
-    ['The type VARIANT is not available in queries. Use JSON.', 'Correct the SQL'],
     ['Malformed JSON at byte 0 of input: unexpected character.  Input: "x"', "TRY_CAST(x->>'$' AS DOUBLE)"],
     ["No function matches the given name and argument types 'sum(JSON)'. You might", 'from_json(x, \'["VARCHAR"]\')'],
     ["No function matches the given name and argument types '+(JSON, INTEGER_LITERAL)'. You", "x->>'$.field'"],
-    ["No function matches the given name and argument types 'sum(VARCHAR)'.\n Candidate: sum(JSON)", 'Correct the SQL'],
     ['UNNEST() can only be applied to lists, structs and NULL, not JSON', 'from_json(x, \'["VARCHAR"]\')'],
     ['Failed to cast value to numerical: [1,2] when casting from source column m', 'TRY_CAST'],
     ['syntax error at or near "-"', '"my-ws"."my-coll"'],
     ["Could not convert string 'abc' to INT64", 'with its type'],
-    ['column "nme" not found', 'Correct the SQL (DuckDB dialect)'],
   ])('says what to do about the SQL error: %s', async (message, hint) => {
     const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
     expect(structured['next']).toContain(hint);
   });
 
-  it('gives no advice where the message has a name to use instead', async () => {
-    const message = 'Referenced column "nme" not found in FROM clause!\nCandidate bindings: "name"';
+  it.each([
+    'Referenced column "nme" not found in FROM clause!\nt has name.',
+    'The type VARIANT is not available in queries. Use JSON.',
+    "No function matches the given name and argument types 'sum(VARCHAR)'.\n Candidate: sum(JSON)",
+    'Function "nvl" does not exist or is not available in queries. Write coalesce(x, y), for example.',
+  ])('gives no advice where the message says enough: %s', async (message) => {
     const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
+    expect(structured).not.toHaveProperty('next');
+  });
+
+  it('has the place first, and what was meant in the place of all that the message says of it', async () => {
+    const message = 'There is no "nme". Write name, for example.\nt has name and others.';
+    const thrown = new ApiError('query_error', message, { line: 1, column: 8, correctedSql: 'SELECT name FROM t' });
+    const { text, structured } = await errorOf('run_query', { query: 'SELECT nme FROM t' }, thrown);
+    expect(text.split('\n').slice(1, -1)).toEqual([
+      'run_query failed (query_error): There is no "nme"',
+      '  SELECT nme FROM t',
+      '         ^',
+      'Corrected, and valid: SELECT name FROM t',
+    ]);
+    expect(structured['error']).toMatchObject({
+      message: 'There is no "nme"',
+      corrected_sql: 'SELECT name FROM t',
+    });
     expect(structured).not.toHaveProperty('next');
   });
 

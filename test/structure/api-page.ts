@@ -185,7 +185,7 @@ function errorsPart(): string[] {
     '## Errors',
     '',
     'The body of an error has `message`, `type`, and, where they are known, `message_key`, `line`, `column`, `trace_id`,',
-    '`error_id` and `query_id`.',
+    '`error_id`, `query_id` and `corrected_sql`: what was probably meant by SQL that fails, checked and not run.',
     '',
     '| status | type |',
     '|---|---|',

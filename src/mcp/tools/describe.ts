@@ -81,7 +81,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const strays = await straysOf(context, table, places);
+  const { strays, more: straysMore } = await straysOf(context, table, places);
   const shown = new Set(folded.slice(0, max).map(({ path }) => path));
   const numberTexts = inferred
     .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path))
@@ -98,7 +98,7 @@ export async function describeCollection(
       ...(about.collections === undefined ? {} : { alias_of: about.collections }),
       ...(about.recognizeTimes === true ? { recognize_times: true } : {}),
       basis: basisOf(documents.length, total, figures.size > 0),
-      columns: ['path', 'type', 'present', 'distinct', 'range or examples'],
+      columns: ['path', 'type', 'present', 'distinct', 'range or examples (all, if as many as distinct)'],
       rows: visibleValue(rows),
       returned: rows.length,
       truncated: left > 0 || isDeeper || cut.length > 0,
@@ -111,6 +111,7 @@ export async function describeCollection(
       ...(numberTexts.length > 0 ? { numbers_as_text: visibleValue(numberTexts) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
       ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
+      ...(straysMore > 0 ? { more_fields_with_strays: straysMore } : {}),
     },
     next: addressing({
       table,

@@ -11,6 +11,8 @@ export interface Figures {
   /** Of numbers and times. */
   least?: string | undefined;
   most?: string | undefined;
+  /** Of text: all different values, if they are few and short. */
+  values?: readonly string[] | undefined;
 }
 
 /** Documents that are counted; of larger collections the first ones. */
@@ -18,6 +20,10 @@ export const COUNTED_MAX = 1_000_000;
 /** In more documents than this, more different values than `FEW` are estimated. */
 export const EXACT_MAX = 100_000;
 export const FEW = 1_000;
+/** So many different texts are all listed, if none is longer than this, nor all together. */
+const LISTED_MAX = 12;
+const LISTED_CHARS_MAX = 40;
+const LIST_CHARS_MAX = 160;
 /** Places that are counted, and in one query. */
 const PLACES_MAX = 400;
 const AT_ONCE = 50;
@@ -48,6 +54,8 @@ export async function figuresOf(
     const row = await ask(columns);
     const few = documents <= EXACT_MAX ? [] : some.flatMap((place, index) => exactly(place, index, row[`d${index}`]));
     if (few.length > 0) Object.assign(row, await ask(few));
+    const listed = some.flatMap((place, index) => listOf(place, index, row[`d${index}`]));
+    if (listed.length > 0) Object.assign(row, await ask(listed));
     for (const [index, place] of some.entries()) {
       const present = row[`p${index}`];
       if (present === undefined) continue;
@@ -60,6 +68,7 @@ export async function figuresOf(
         distinct: distinct === undefined ? undefined : Math.min(Number(distinct), isMap ? Infinity : Number(present)),
         least: textOf(`a${index}`),
         most: textOf(`b${index}`),
+        values: shortList(row[`l${index}`], distinct),
       });
     }
   }
@@ -108,6 +117,23 @@ function exactly({ path, type }: TypePlace, index: number, estimated: unknown): 
   if (path === '_id') return [`count(*) AS d${index}`];
   if (estimated === undefined || type.startsWith('MAP') || Number(estimated) > FEW) return [];
   return [`count(DISTINCT ${readPath(path).value}) AS d${index}`];
+}
+
+/** SQL for the different texts of a place that has few of them. */
+function listOf({ path, type }: TypePlace, index: number, distinct: unknown): string[] {
+  const { value } = readPath(path);
+  if (type !== 'VARCHAR' || value === undefined || distinct === undefined || Number(distinct) > LISTED_MAX) return [];
+  return [
+    `list_sort(list(DISTINCT left(${value}, ${LISTED_CHARS_MAX + 1})) FILTER (WHERE ${value} IS NOT NULL)) AS l${index}`,
+  ];
+}
+
+function shortList(list: unknown, distinct: unknown): string[] | undefined {
+  if (!Array.isArray(list) || list.length !== Number(distinct)) return undefined;
+  const texts = list.map(String);
+  const isShort =
+    texts.every((text) => text.length <= LISTED_CHARS_MAX) && JSON.stringify(texts).length <= LIST_CHARS_MAX;
+  return isShort ? texts : undefined;
 }
 
 function fieldOf(value: string, name: string): string {

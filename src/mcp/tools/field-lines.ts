@@ -47,8 +47,9 @@ export function linesOf(
     const [present, of] = figure === undefined ? [field.present, sampled] : [figure.present, all];
     const share = Math.round((100 * present) / of);
     const shown = share === 0 ? '<1%' : share === 100 && present < of ? '>99%' : `${share}%`;
-    const { least, most, distinct } = figure ?? {};
-    const values = least === undefined ? telling(field.examples) : least === most ? least : `${least} … ${most}`;
+    const { least, most, distinct, values: whole } = figure ?? {};
+    const values =
+      least === undefined ? (whole ?? telling(field.examples)) : least === most ? least : `${least} … ${most}`;
     return {
       path: field.path,
       depth: field.depth,

@@ -30,7 +30,8 @@ describe('a call that takes no text', () => {
     ['avg(d.amount)', 'd.amount is text: TRY_CAST(d.amount AS DOUBLE)'],
     ['round("amount", 2)', '"amount" is text: TRY_CAST("amount" AS DOUBLE)'],
     ['n * amount', 'amount is text: TRY_CAST(amount AS DOUBLE)'],
-    ['sum(lower(amount))', 'x is text: TRY_CAST(x AS DOUBLE)'],
+    ['sum(lower(amount))', 'lower(amount) is text: TRY_CAST(lower(amount) AS DOUBLE)'],
+    ['sum(DISTINCT d.amount ORDER BY n)', 'd.amount is text: TRY_CAST(d.amount AS DOUBLE)'],
     ['month(o.at)', 'o.at is text: o.at::TIMESTAMP'],
     ['o.at - INTERVAL 1 DAY', 'o.at is text: o.at::TIMESTAMP'],
     ["'é', _event_time + INTERVAL 1 DAY, o.at + INTERVAL 1 DAY", 'o.at is text: o.at::TIMESTAMP'],
@@ -66,6 +67,60 @@ test('a field of JSON that is compared with a decimal is to be cast', async () =
   expect(await messageOf('SELECT * FROM docs WHERE v = 99.9')).toContain("TRY_CAST(x->>'$' AS DOUBLE)");
 });
 
+describe('a field that is not there', () => {
+  beforeEach(async () => {
+    const wide = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`field_${n}`, n]));
+    await engine.addDocuments('t', [
+      doc('a', {
+        status: 'x',
+        order: 1,
+        tags: [{ name: 'a', value: 1 }],
+        labels: ['x'],
+        o: { at: { city: 'x', zip: 1 }, wide },
+      }),
+    ]);
+  });
+
+  test.each([
+    ['SELECT nothing FROM docs', 'docs has _id, _event_time, status, "order", tags[], labels[], o{}.'],
+    ['SELECT d.nothing FROM docs d JOIN (SELECT 1 AS one) ON true', 'docs has _id, '],
+    ['SELECT o.at.nothing FROM docs', 'There is no field "nothing" in o."at".\no."at" has city VARCHAR, zip BIGINT.'],
+    ['SELECT d.o.nothing FROM docs d', 'd.o has "at" object, wide object.'],
+    ['SELECT tags[1].nothing FROM docs', 'tags[] has name VARCHAR, value BIGINT.'],
+    ['SELECT u.x.nothing FROM docs, UNNEST(tags) AS u(x)', 'The object has name, value.'],
+    ['SELECT o.wide.field_400 FROM docs', 'o.wide has 40 fields; near: field_0, '],
+    ['SELECT labels.name FROM docs', 'labels is a list of values.\nAdd UNNEST(labels) AS u(x) to FROM, and write x;'],
+    ['SELECT value FROM docs', 'value is in the list tags: add UNNEST(tags) AS u(x) to FROM, and write x.value.'],
+    ['SELECT city FROM docs', 'city is o."at".city.'],
+    ['SELECT status, count(*) n FROM docs GROUP BY 1 HAVING cnt > 1', 'SELECT names n.\ndocs has _id, '],
+  ])('is said with those that are: %s', async (sql, told) => {
+    expect(await messageOf(sql)).toContain(told);
+  });
+
+  test('of a WITH is said with what the WITH has', async () => {
+    const message = await messageOf('WITH w AS (SELECT status AS s FROM docs) SELECT stat FROM w');
+    expect(message).toContain('"s"');
+    expect(message).not.toContain('docs has');
+  });
+
+  test('is pointed at, within an object too', async () => {
+    const refused = engine.query({ sql: 'SELECT 1,\n  o.at.nothing FROM docs' });
+    await expect(refused).rejects.toMatchObject({ details: { line: 2, column: 8 } });
+  });
+
+  test('is said with near ones where there are many', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`column${n}`, n]));
+    await engine.addDocuments('t', [doc('b', fields)]);
+    expect(await messageOf('SELECT colum FROM docs')).toMatch(/\ndocs has 67 fields; near: column\d/);
+  });
+});
+
+test('text that is no time is read by the format that it has', async () => {
+  await engine.addDocuments('t', [doc('a', { v: '31/01/2026', w: '01/02/2026' })]);
+  expect(await messageOf('SELECT v::DATE FROM docs')).toContain(`strptime(x, '%d/%m/%Y'); try_strptime`);
+  expect(await messageOf('SELECT w::DATE FROM docs')).toContain(`strptime(x, '%d/%m/%Y'), or '%m/%d/%Y' if the month`);
+});
+
 describe('a field that has no column', () => {
   const ODD = ['k4999', 'with space', "it's", 'quo"te', 'a.b', 'sl/ash~', 'back\\slash', 'ümläut', '$'];
 
@@ -90,12 +145,12 @@ describe('a field that has no column', () => {
   });
 });
 
-test('UNNEST where rows are grouped says how to make the rows first', async () => {
+test('UNNEST where rows are grouped says where it belongs', async () => {
   await engine.addDocuments('t', [doc('a', { l: ['x', 'x', 'y'] })]);
   const message = await messageOf('SELECT unnest(l), count(*) FROM docs GROUP BY 1');
-  expect(message).toContain('SELECT x, count(*) FROM (SELECT unnest(list) AS x FROM t) GROUP BY x');
+  expect(message).toContain('FROM t, UNNEST(t.list) AS u(item)');
   expect(
-    await rowsOf(engine, 'SELECT x, count(*) FROM (SELECT unnest(l) AS x FROM docs) GROUP BY x ORDER BY x'),
+    await rowsOf(engine, 'SELECT item, count(*) FROM docs, UNNEST(docs.l) AS u(item) GROUP BY 1 ORDER BY 1'),
   ).toEqual([
     ['x', 2],
     ['y', 1],

@@ -261,11 +261,11 @@ describe('errors', () => {
   const cases: [sql: string, message: RegExp, line?: number, column?: number][] = [
     [
       'SELECT amout FROM orders',
-      /^Referenced column "amout" not found in FROM clause!\nCandidate bindings: "amount"/,
+      /^Referenced column "amout" not found in FROM clause!\norders has _id, .*amount, /,
       1,
       8,
     ],
-    ['SELECT *\nFROM orders\nWHERE amout > 1', /"amout".*\nCandidate/, 3, 7],
+    ['SELECT *\nFROM orders\nWHERE amout > 1', /"amout".*\norders has /, 3, 7],
     ["SELECT '😀é', zzz FROM orders", /"zzz"/, 1, 14],
     ['SELECT\u00a0zzz FROM orders', /"zzz"/, 1, 8],
     ['EXPLAIN\nSELECT zzz FROM orders', /"zzz"/, 2, 8],
@@ -304,7 +304,7 @@ describe('errors', () => {
 
   test('names columns of the collections used that the engine does not', async () => {
     const error = await failure({ sql: 'SELECT customr_x FROM orders' });
-    expect(error.message).toMatch(/"customer"/);
+    expect(error.message).toMatch(/orders has .*\bcustomer\b/);
   });
 });
 

@@ -205,7 +205,9 @@ test('a key that differs from its field only in case is shown, unless another va
   expect(await ofLast('m.k0.key')).toEqual(['low', null, null]);
   expect(await ofLast('m.k1')).toEqual([null, null, null]);
   const { warnings } = await engine.query({ sql: 'SELECT sum(o.key) FROM keyed' });
-  expect(warnings.length).toBe(2);
+  expect(warnings).toEqual([
+    expect.stringMatching(/: 2 of o\.key, which cannot be a field; 1 of o\.Key .*\. SELECT _id, _strays/),
+  ]);
 });
 
 test('the letter case of the keys of maps counts', async () => {
@@ -216,7 +218,7 @@ test('the letter case of the keys of maps counts', async () => {
   ]);
   expect(await engine.query({ sql: 'SELECT sum(m.k0) FROM exact' })).toMatchObject({ rows: [[0]], warnings: [] });
   expect((await engine.query({ sql: 'SELECT sum(m."K0") FROM exact' })).warnings).toEqual([
-    expect.stringContaining('1 value of "m".<key>'),
+    expect.stringContaining('1 of m.<key> (BIGINT)'),
   ]);
 });
 

@@ -73,12 +73,12 @@ describe('a form of another dialect is refused with what to write', () => {
     ['SELECT ARRAY_AGG(name IGNORE NULLS) FROM docs', 'FILTER (WHERE x IS NOT NULL)'],
     [
       'SELECT lines.sku FROM docs',
-      'UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field)',
+      'Add UNNEST(lines) AS u(x) to FROM, and write x.sku; or list_transform(lines, lambda x: x.sku).',
     ],
     ['SELECT * FROM information_schema.tables', 'SHOW ALL TABLES'],
     ['SELECT * FROM pg_catalog.pg_tables', 'DESCRIBE t'],
     ['SELECT RATIO_TO_REPORT(n) OVER () FROM docs', 'sum(n) OVER ()'],
-    ['SELECT o.at.town FROM docs', 'The object has "city", "zip".'],
+    ['SELECT o.at.town FROM docs', 'o."at" has city VARCHAR, zip BIGINT.'],
     ['SELECT DATE_TRUNC(_event_time, MONTH) FROM docs', "date_trunc('month', t)"],
     ['SELECT DATE_SUB(_event_time, INTERVAL 1 DAY) FROM docs', 't - INTERVAL 1 DAY'],
     ['SELECT * FROM docs WHERE name = "ann"', "single ones: 'ann'"],
@@ -91,7 +91,7 @@ describe('a form of another dialect is refused with what to write', () => {
 
   test('the fields of an object are named once', async () => {
     const message = await messageOf('SELECT lines[1].skuu FROM docs');
-    expect(message.match(/"sku"/g)).toHaveLength(1);
+    expect(message.match(/\bsku\b/g)).toHaveLength(1);
   });
 
   test('a setting is no other function', async () => {

@@ -101,7 +101,7 @@ test('what is no time of the kind is a stray, and said', async () => {
   await expectWritten('made', values);
   const outcome = await engine.query({ sql: "SELECT count(*) FROM docs WHERE made >= '2024-01-03'" });
   expect(outcome.rows).toEqual([[3]]);
-  expect(outcome.warnings.join()).toContain('3 values of "made"');
+  expect(outcome.warnings.join()).toContain('3 of made (');
 });
 
 test.each([

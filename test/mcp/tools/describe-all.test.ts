@@ -79,6 +79,33 @@ describe('describe_collection of all documents', () => {
     ]);
   });
 
+  it('lists all values of a field with few and short ones, and only examples of others', async () => {
+    const states = ['open', 'paid', 'sent', 'lost', 'back'];
+    const documents = Array.from({ length: 300 }, (_, n) => ({
+      _id: String(n),
+      // The last is in one document, behind the sample.
+      state: n === 290 ? 'rare' : (states[n % 5] ?? ''),
+      o: { state: n % 4 === 0 ? null : (states[n % 4] ?? '') },
+      many: `m${n % 13}`,
+      long: `${'x'.repeat(39)}${n % 5}y`,
+      wide: `${'x'.repeat(30)}${n % 9}`,
+    }));
+    const { lines } = await linesOf(await load(documents));
+    expect(lines.get('state')?.slice(2)).toEqual([6, [...states, 'rare'].sort()]);
+    expect(lines.get('o.state')?.slice(2)).toEqual([3, ['lost', 'paid', 'sent']]);
+    for (const few of ['many', 'long', 'wide']) expect(lines.get(few)?.[3]).toHaveLength(3);
+  });
+
+  it('says in how many further fields are values that do not fit', async () => {
+    const fields = (value: (n: number) => unknown) =>
+      Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`f${n}`, value(n)]));
+    const { data } = await linesOf(
+      await load([fields((n) => n), fields((n) => n), fields(() => 'odd')] as JsonObject[]),
+    );
+    expect(data['strays']).toHaveLength(10);
+    expect(data['more_fields_with_strays']).toBe(2);
+  });
+
   it('shows one field and what is in it, or those with a text, or fewer lines', async () => {
     const collection = await load(DOCUMENTS);
     const inside = await linesOf(collection, { path: 'ORDER' });

@@ -111,7 +111,7 @@ describe('describeCollection()', () => {
       collection: '"w"."c"',
       description: 'Things',
       basis: 'inferred from 2 of 12,345 documents',
-      columns: ['path', 'type', 'present', 'distinct', 'range or examples'],
+      columns: ['path', 'type', 'present', 'distinct', 'range or examples (all, if as many as distinct)'],
       rows: [
         ['_id', 'VARCHAR', '100%', null, ['1', '2']],
         ['user', 'object', '50%', null, []],

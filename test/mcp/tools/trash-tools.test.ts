@@ -69,6 +69,33 @@ describe('the trash as tools', () => {
     });
   });
 
+  it('is named where a collection is not found that is in it, to those who may see it', async () => {
+    await collection('gone');
+    const { trash_id: id } = await call('delete_collection', { workspace: 'commons', collection: 'gone' });
+    const asked = [
+      ['run_query', { query: 'SELECT count(*) FROM gone' }],
+      ['describe_collection', { workspace: 'commons', collection: 'gone' }],
+    ] as const;
+    for (const [name, args] of asked) {
+      expect(await call(name, args)).toMatchObject({
+        error: { trash_id: id, deleted_at: expect.stringMatching(/^20/) },
+        next: `If it is wanted again: restore_from_trash {"id":"${id}"}.`,
+      });
+      const elsewhere = await call(name, args, {});
+      expect(elsewhere.error).not.toHaveProperty('trash_id');
+    }
+    const human = nobody;
+    const [tool, connect] = [tools().get('run_query'), async () => client];
+    if (tool === undefined) throw new Error('no run_query');
+    const run = { tool, args: asked[0][1], connect, human, signal: undefined, means: { reachesTrash: true as const } };
+    const more = { audit: undefined, caller: { principal: 'test' }, progress: undefined, onFault: () => undefined };
+    const answer = (await runTool({ ...run, ...more, offered: new Map() })) as ToolResult;
+    expect(answer.content[0].text).not.toContain('restore_from_trash');
+    expect((await call('run_query', { query: 'SELECT 1 FROM never' })).error).not.toHaveProperty('trash_id');
+    await call('restore_from_trash', { id });
+    await call('delete_collection', { workspace: 'commons', collection: 'gone' });
+  });
+
   it('leaves documents whose _id exists again, and says what to ask', async () => {
     await collection('again');
     const { trash_id: id } = await call('delete_documents', {

@@ -7,6 +7,9 @@ import { foldName } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { constantOf, constantText, listOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 
+/** Operators that are written like functions. */
+const OPERATORS_CALLED = ['coalesce', 'try_cast'];
+
 const FORMATTING = new Set(['format', 'printf']);
 /** A width of many digits, or one given by an argument, which could make a value of any size. */
 const WIDE_FORMAT = /\d{5}|\*|\{[^}]*\{/;
@@ -80,7 +83,8 @@ function hintFor(name: string, allowed: ReadonlySet<string>): string {
   if (allowed === TABLE_FUNCTIONS && /^flatten$/i.test(name)) return ` ${UNNEST_INSTEAD}`;
   if (/setting/i.test(name)) return '';
   // Those of our own making end so.
-  const near = nearest(name, allowed, 4).find((one) => !one.endsWith('_'));
+  const called = allowed === SCALAR_FUNCTIONS ? [...OPERATORS_CALLED, ...allowed] : allowed;
+  const near = nearest(name, called, 4).find((one) => !one.endsWith('_'));
   return near === undefined ? '' : ` Did you mean "${near}"?`;
 }
 

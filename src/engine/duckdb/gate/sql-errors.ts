@@ -1,13 +1,15 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
 import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
 import { TO_INT } from '../sql/compat/casts.ts';
-import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
+import { isCompared } from '../sql/corrections/names.ts';
+import { formatsOf, noTimeIn } from '../sql/corrections/time-formats.ts';
+import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
 import { endOfName, shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
+import { missingColumn, missingInTable, sayFields } from './missing-fields.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {
@@ -18,20 +20,6 @@ export interface Failure {
   /** The text that was sent, if it calls macros. */
   withMacros?: string;
 }
-
-function missingColumn(message: string): string | undefined {
-  const before = 'Referenced column "';
-  return between(message, before, '" not found') ?? between(message, before, '" was not found');
-}
-
-function missingInTable(message: string): string | undefined {
-  const [line = ''] = message.split('\n', 1);
-  const table = between(line, 'Table "', MISSING_IN_TABLE) ?? between(line, 'Values list "', MISSING_IN_TABLE);
-  if (table === undefined || !line.endsWith('"')) return undefined;
-  return line.slice(line.indexOf(MISSING_IN_TABLE) + MISSING_IN_TABLE.length, -1);
-}
-
-const MISSING_IN_TABLE = '" does not have a column named "';
 
 const INTERNAL_NAMES: [RegExp, string][] = [
   [/(?:"_colloquy"|_colloquy)\./g, ''],
@@ -62,27 +50,9 @@ export function withoutInternalNames(text: string): string {
     .replace(BROKEN_NAME, (name) => hidden(name, 'collection'));
 }
 
-function nearestColumns(message: string, tables: readonly NamedTable[]): string {
-  const name = missingColumn(message);
-  if (name === undefined) return '';
-  const columns = tables.flatMap((table) => [...table.columns()]);
-  const near = nearest(name, columns).filter((column) => !message.includes(`"${column}"`));
-  return near.length === 0 ? '' : `\nDid you mean ${near.map((column) => `"${column}"`).join(' or ')}?`;
-}
-
-const FIELDS_MAX = 20;
 const DATE_PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
 
 const isMark = (token: Token | undefined, marks: string) => token?.kind === 'punctuation' && marks.includes(token.text);
-const isWord = (token: Token | undefined, word: RegExp) => token?.kind === 'word' && word.test(token.text);
-
-/** Whether the token at `index` is compared with what stands before it, or is in the brackets of an IN. */
-function isCompared(list: readonly Token[], index: number): boolean {
-  if (isMark(list[index - 1], '=<>') || isWord(list[index - 1], /^i?like$/i)) return true;
-  let open = index - 1;
-  while (open >= 0 && !isMark(list[open], '()')) open -= 1;
-  return isMark(list[open], '(') && isWord(list[open - 1], /^in$/i);
-}
 
 /** What a name that is not a column was probably meant to be, judging by how it is written. */
 function writtenFor(message: string, { body }: Statement, tables: readonly NamedTable[]): string {
@@ -99,22 +69,6 @@ function writtenFor(message: string, { body }: Statement, tables: readonly Named
   }
   if (!DATE_PART.test(name)) return '';
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
-}
-
-/** The fields of the object in which a field was not found, if it is clear which object that is. */
-function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
-  const name = between(message, 'Could not find key "', '" in struct');
-  if (name === undefined) return '';
-  const [, ...told] = [...message.matchAll(/"(.*?)"/g)].map(([, one = '']) => one);
-  const objects = tables.flatMap((table) => table.objects?.() ?? []);
-  const alike = objects.filter((fields) => !fields.includes(name) && told.every((one) => fields.includes(one)));
-  // The engine names those that are close to the one sought, which may be all.
-  if (alike.every((fields) => fields.length === told.length)) return '';
-  const lists = new Set(alike.map((fields) => fields.slice(0, FIELDS_MAX).map(quoteName).join(', ')));
-  const [fields = ''] = lists;
-  return lists.size === 1
-    ? `\nThe object has ${fields}${(alike[0]?.length ?? 0) > FIELDS_MAX ? ' and more' : ''}.`
-    : '';
 }
 
 const TIME_TYPE = '(DATE|TIME|TIMESTAMP(?: WITH TIME ZONE)?)';
@@ -175,10 +129,14 @@ function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [st
   return [list[Math.min(at, last)]?.start ?? 0, list[Math.max(at, last)]?.end ?? 0];
 }
 
-const NO_TIME = /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i;
-
 function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string {
-  if (!NO_TIME.test(message)) return '';
+  const text = noTimeIn(message);
+  if (text === undefined) return '';
+  const [format, other] = formatsOf(text);
+  if (format !== undefined) {
+    const or = other === undefined ? '' : `, or ${quoteText(other)} if the month is first`;
+    return `\nRead such texts with strptime(${name}, ${quoteText(format)})${or}; try_strptime gives NULL for others.`;
+  }
   return `\nNot every value${name === 'x' ? '' : ` of ${name}`} is a time: TRY_CAST(${name} AS TIMESTAMPTZ) is NULL for those that are none.`;
 }
 
@@ -214,12 +172,8 @@ const ADVICE: [Says, string][] = [
     "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d').",
   ],
   [
-    (message) => message.startsWith("Cannot extract field '") && message.includes(' because it is not a struct'),
-    '\nOf a list x of objects: FROM t, UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field).',
-  ],
-  [
     (message) => message.startsWith('UNNEST not supported here'),
-    '\nMake the rows first: SELECT x, count(*) FROM (SELECT unnest(list) AS x FROM t) GROUP BY x.',
+    '\nPut it into FROM, and write what it is called there: FROM t, UNNEST(t.list) AS u(item).',
   ],
   [
     (message) => message.startsWith('Key name for struct_extract needs'),
@@ -236,12 +190,27 @@ const MESSAGES: [RegExp, string][] = [
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],
   [/\nPossible solutions:.*/s, ''],
+  [/ You might need to add explicit type casts\./, ''],
+  [
+    /\nEither add it to the GROUP BY list, or use "ANY_VALUE.*/s,
+    '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several.',
+  ],
   // Back to the spelling in SQL.
   [/\bo_vals\b/g, 'values'],
 ];
 
-function cleanMessage(message: string): string {
-  return withoutInternalNames(MESSAGES.reduce((text, [pattern, by]) => text.replace(pattern, by), message)).trim();
+const EXPECTED_FORMAT = ', expected format is (';
+
+/** A message without the only format that a cast to a time reads. */
+function withoutFormat(message: string): string {
+  const start = message.indexOf(EXPECTED_FORMAT);
+  const end = start === -1 ? -1 : message.indexOf(')', start);
+  return end === -1 ? message : message.slice(0, start) + message.slice(end + 1);
+}
+
+function cleanMessage(text: string): string {
+  const message = withoutFormat(text);
+  return withoutInternalNames(MESSAGES.reduce((left, [pattern, by]) => left.replace(pattern, by), message)).trim();
 }
 
 const MEMORY = /^Out of Memory:|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
@@ -293,15 +262,16 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
     return new ApiError('query_error', message, { cause: error });
   }
   const offset = found === undefined || kind !== 'Conversion' ? found : castAt(found, failure.withMacros);
-  const origin = offset === undefined ? undefined : failure.originOf(offset);
+  const known = offset === undefined ? undefined : failure.originOf(offset);
+  const { message, hint, at } = sayFields(cleanMessage(text), failure.statement, failure.tables);
+  const origin = known ?? (at === undefined ? undefined : failure.statement.offsetOf(at));
   const position = origin === undefined ? {} : failure.statement.locate(origin);
-  const message = cleanMessage(text);
   const advice = ADVICE.find(([says]) => says(message))?.[1] ?? '';
   const written = writtenFor(message, failure.statement, failure.tables);
   const compared = comparedText(message, failure.statement, origin);
   const ofTimes = compared === undefined ? noTime(message, failure.statement) : castForTime(compared);
-  const hints = `${advice}${ofTimes}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
-  const short = shortenCandidates(message, failure.statement.body, origin);
+  const hints = `${advice}${ofTimes}${written === '' ? hint : written}${extraFields(message, failure.tables)}`;
+  const short = shortenCandidates(message, failure.statement, origin);
   const told = ['query_error', `${short}${hints}`, { ...position, cause: error }] as const;
   return compared?.name === undefined
     ? new ApiError(...told)

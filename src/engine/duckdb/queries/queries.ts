@@ -14,6 +14,7 @@ import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
+import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
@@ -151,8 +152,19 @@ function isBeforeStrays(error: unknown): boolean {
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */
 function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   return parts.places.inPlace({ ...request, mayRunAgain: true }, (connection, signal, queuedMicros) =>
-    runText(parts, request, { connection, signal, queuedMicros }),
+    runText(parts, request, { connection, signal, queuedMicros }).catch(async (error: unknown) => {
+      throw await withCorrection(parts, request, error, { connection, signal });
+    }),
   );
+}
+
+function withCorrection(
+  { names }: Parts,
+  { sql, parameters = [] }: Pick<QueryRequest, 'sql' | 'parameters'>,
+  error: unknown,
+  turn: Pick<Turn, 'connection' | 'signal'>,
+): Promise<unknown> {
+  return corrected(error, sql, { names, parameters, ...turn });
 }
 
 /** A query's turn: what `inPlace` gives it. */
@@ -218,9 +230,9 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       await check(connection, passed, values, signal);
       return passed;
     };
-    const bound = await attemptAgain(connection, sql, ways, bind).catch((error: unknown) => {
-      if (!mayMiss || opened === undefined) throw error;
-      return toUnbound(error);
+    const bound = await attemptAgain(connection, sql, ways, bind).catch(async (error: unknown) => {
+      if (mayMiss && opened !== undefined) return toUnbound(error);
+      throw await withCorrection(parts, request, error, { connection, signal });
     });
     const { statement, passed } = 'passed' in bound ? bound : (opened as unknown as Opened);
     const { tables, missing } = passed;

@@ -118,7 +118,7 @@ function depthsOf(list: TokenList): number[] {
 }
 
 /** Index of the token at the place of an error; -1 if it has none. */
-function tokenAt(sql: string, list: TokenList, { details: { line, column } }: ApiError): number {
+export function tokenAt(sql: string, list: TokenList, { details: { line, column } }: ApiError): number {
   if (line === undefined) return -1;
   const at = indexAt(sql, line, column);
   return list.findIndex(({ start, end }) => start <= at && at < end);

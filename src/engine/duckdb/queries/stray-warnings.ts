@@ -14,6 +14,7 @@ import {
   quoteName,
   quoteText,
 } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
@@ -22,6 +23,7 @@ const PLACES_MAX = 1_000;
 const PATTERN_CHARS_MAX = 5_000;
 /** How much of a name or a type a warning shows. */
 const TEXT_CHARS_MAX = 40;
+const PATH_CHARS_MAX = 100;
 
 /** Says of the fields that a statement computes with how many of their values do not fit. */
 export async function strayWarnings(
@@ -43,7 +45,7 @@ export async function strayWarnings(
       if (turn !== undefined) await turn;
       const { path, type } = table.fieldAt(place);
       if (holdsTextOf(type, time)) continue;
-      const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0 };
+      const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0, place };
       known.count += count;
       if (isWhole(type, json)) {
         known.whole += count;
@@ -52,16 +54,7 @@ export async function strayWarnings(
       found.set(path, known);
     }
     const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
-    for (const [path, field] of fields.slice(0, FIELDS_MAX)) {
-      warnings.push(warningOf(`${table.workspace}.${table.name}`, path, field));
-    }
-    const rest = fields.length - FIELDS_MAX + more;
-    if (rest > 0) {
-      const [fields, have] = rest === 1 ? ['field', 'has'] : ['fields', 'have'];
-      warnings.push(
-        `${rest.toLocaleString('en-US')} more ${fields} of ${table.workspace}.${table.name} ${have} values that do not fit.`,
-      );
-    }
+    if (fields.length > 0) warnings.push(warningOf(`${table.workspace}.${table.name}`, fields, more));
   }
   return warnings;
 }
@@ -101,6 +94,8 @@ interface FieldCount {
   /** How many of these are kept as a whole, and how many items they have. */
   whole: number;
   items: number;
+  /** The first of its places. */
+  place: string;
 }
 
 /** Whether a stray is of the type of its field, and so one for what is within: see `STRAYS_MAX` in `values/strays.ts`. */
@@ -183,21 +178,32 @@ export function viewOf(names: Names, workspace: string, name: string): string {
   return [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
 }
 
-function warningOf(table: string, path: string, { type, count, whole, items }: FieldCount): string {
-  const [values, do_, their] = count === 1 ? ['value', 'does', 'its'] : ['values', 'do', 'their'];
-  const some = `${count.toLocaleString('en-US')} ${values} of ${path} in ${table}`;
-  if (type === null)
-    return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
-  const seen =
-    type === 'VARCHAR'
-      ? `${their} text`
-      : type === 'DOUBLE'
-        ? 'NULL, or a large integer or long decimal rounded'
-        : 'NULL';
+/** The warning about the fields of a table, those with the most first; `more`: further ones that are not counted. */
+function warningOf(table: string, fields: readonly [path: string, field: FieldCount][], more: number): string {
+  const shown = fields.slice(0, FIELDS_MAX).map(([path, field]) => fieldSaid(path, field));
+  const rest = fields.length - shown.length + more;
+  if (rest > 0) shown.push(`and ${rest.toLocaleString('en-US')} more ${rest === 1 ? 'field' : 'fields'}`);
+  const isAny = fields.some(([path, { type }]) => type === null || !isPlain(path)) || rest > 0;
+  const any = isAny ? `. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL has all` : '';
+  return `${table}: values that do not fit their field are NULL here: ${shown.join('; ')}${any}.`;
+}
+
+/** Whether all strays of a field have one place. */
+const isPlain = (path: string) => !path.includes('[]') && !path.includes('<key>');
+
+/** A place as `->>` takes it for a key. */
+const keyIn = (place: string) => (/^[$/]|["\\]/.test(place) ? jsonPath(place) : place);
+
+function fieldSaid(path: string, { type, count, whole, items, place }: FieldCount): string {
+  const short = path.replace(/"((?:[^"]|"")*)"/g, (_, name: string) => fieldName(name.replaceAll('""', '"')));
+  const some = `${count.toLocaleString('en-US')} of ${cut(short, PATH_CHARS_MAX)}`;
+  if (type === null) return `${some}, which cannot be a field`;
+  const seen = type === 'VARCHAR' ? ', their text here' : type === 'DOUBLE' ? ', or rounded' : '';
   const [kept, with_] = [whole.toLocaleString('en-US'), items.toLocaleString('en-US')];
   const ofThese =
     whole === 0
       ? ''
-      : ` (${count === 1 ? 'kept' : `${kept} of them kept`} as a whole${items === 0 ? '' : `, with ${with_} items`}, as too many within do not fit)`;
-  return `${some} ${do_} not fit the type ${cut(type, TEXT_CHARS_MAX)}${ofThese}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
+      : ` (${whole === count ? 'kept' : `${kept} kept`} as a whole${items === 0 ? '' : `, with ${with_} items`}, as too many within do not fit)`;
+  const read = isPlain(path) ? `: (_strays->>${quoteText(keyIn(place))})` : '';
+  return `${some} (${cut(type, TEXT_CHARS_MAX)}${seen})${ofThese}${read}`;
 }

@@ -32,6 +32,13 @@ export function isMapField(field: JsonField): field is MapField {
   return typeof field === 'object' && 'kind' in field;
 }
 
+/** What a path of SQL names, with the fields of an object, of a list's items, or of a map's values. */
+export interface FieldsThere {
+  kind: 'object' | 'list' | 'map' | 'value';
+  /** The types are in few words: those of objects do not say what is in them. */
+  fields: readonly { name: string; type: string }[];
+}
+
 /** A collection or an alias, as SQL sees it. */
 export interface NamedTable {
   workspace: string;
@@ -48,6 +55,10 @@ export interface NamedTable {
   placeOf?(path: readonly string[]): string | undefined;
   /** The SQL type of what SQL names so; undefined: there is none, or it is not known. */
   typeAt?(path: readonly string[]): string | undefined;
+  /** The fields of what SQL names so, `ITEM` being an item of a list; undefined: there is nothing, or it is not known. */
+  fieldsIn?(path: readonly string[]): FieldsThere | undefined;
+  /** The paths of the fields within columns whose last name is this one. */
+  pathsTo?(name: string): string[][];
   /** The places in a column that are those of a list's items, or of a map's values, as in `contract/strays.ts`. */
   itemPlaces?(column: string): string[];
   /** The field at a place of strays, in words, and its SQL type; null: it has none, as its name cannot be a field's. */

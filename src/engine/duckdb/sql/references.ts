@@ -41,7 +41,7 @@ function sqlName(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : quoteName(name);
 }
 
-function sqlPath(table: NamedTable): string {
+export function sqlPath(table: NamedTable): string {
   return table.workspace === DEFAULT_WORKSPACE
     ? sqlName(table.name)
     : `${sqlName(table.workspace)}.${sqlName(table.name)}`;

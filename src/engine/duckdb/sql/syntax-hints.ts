@@ -1,4 +1,5 @@
 import { UNNEST_INSTEAD } from './dialects.ts';
+import { quoteName } from './names.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** Words that the engine reserves unless quoted, and that are likely to name a field. */
@@ -16,6 +17,11 @@ const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.tex
 
 export function isReserved(token: Token): boolean {
   return RESERVED.has(wordOf(token));
+}
+
+/** A field's name as SQL needs it: in double quotes only where it has to be. */
+export function fieldName(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) && !RESERVED.has(name.toLowerCase()) ? name : quoteName(name);
 }
 
 /** A more helpful message than the parser's own; null if there is none. `at` counts UTF-16 units. */
@@ -83,10 +89,10 @@ function dialectHint(list: readonly Token[], index: number): string | null {
   if (before?.text === '[' && /^(?:offset|ordinal)$/.test(wordOf(here))) {
     return 'Items of a list count from 1: write x[1] instead of x[OFFSET(0)].';
   }
-  if (wordOf(here) === 'table' && wordOf(list[index + 2]) === 'flatten') return UNNEST_INSTEAD;
   if (before?.text === '(' && /^timestamp$/.test(wordOf(list[index - 2]))) {
     return 'Write x::TIMESTAMP instead of TIMESTAMP(x).';
   }
+  if (list.some((token) => wordOf(token) === 'flatten')) return UNNEST_INSTEAD;
   if (hasColonPath(list.slice(Math.max(0, index - 6), index + 2))) return COLON_INSTEAD;
   if (here?.text.startsWith('$')) return 'A parameter stands for a value, and not for a name or a word of SQL.';
   const words = list.slice(0, index + 1).map(wordOf);

@@ -1,4 +1,5 @@
 import { between } from '../../../contract/text.ts';
+import type { Statement } from './statement.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** Messages that list the forms of a function after a call that fits none of them, with the types of its arguments. */
@@ -9,23 +10,63 @@ const NUMBER = /^(?:DECIMAL|DOUBLE|BIGINT)$/;
 
 const typesIn = (list: string) => (list === '' ? [] : list.split(', '));
 
+/** What the engine was given, and what the caller wrote. */
+type Text = Pick<Statement, 'body' | 'written'>;
+
 /**
  * A message about a call that fits no form of its function: shorter, and with a cast where an argument is text. `offset` is
  * that of the call, or of the operator, in bytes.
  */
-export function shortenCandidates(message: string, sql: string, offset = 0): string {
+export function shortenCandidates(message: string, { body: sql, written }: Text, offset = 0): string {
   const call = between(message, NO_MATCH, ")'");
   const bracket = call?.indexOf('(') ?? -1;
   if (call === undefined || bracket === -1) return message;
   const [name, types] = [call.slice(0, bracket), call.slice(bracket + 1)];
-  const [head = '', ...lines] = message.split(/\n\tCandidate functions:|\n(?=\t)/);
+  const [whole = '', ...lines] = message.split(/\n\tCandidate functions:|\n(?=\t)/);
+  const head = withoutFields(whole);
   const forms = lines.filter((line) => line.startsWith('\t')).map((line) => line.trim());
-  const argumentAt = (at: number) => argumentIn(sql, Buffer.from(sql).subarray(0, offset).toString().length, name, at);
-  const hint = textHint(name, typesIn(types), forms, argumentAt);
+  const from = Buffer.from(sql).subarray(0, offset).toString().length;
+  const argumentAt = (at: number) => {
+    const text = argumentIn(sql, from, name, at);
+    return text !== undefined && written.includes(text) ? text : undefined;
+  };
+  const hint = textHint(name, typesIn(types), forms, argumentAt) ?? numberHint(typesIn(types), forms, argumentAt);
   if (hint !== null) return `${head}\n${hint}`;
-  if (forms.length <= CANDIDATES_MAX) return message;
   const shown = forms.slice(0, CANDIDATES_MAX).map((form) => `\n\t${form}`);
-  return `${head}\n\tCandidate functions:${shown.join('')}\n\tand ${forms.length - CANDIDATES_MAX} more`;
+  const more = forms.length > CANDIDATES_MAX ? `\n\tand ${forms.length - CANDIDATES_MAX} more` : '';
+  return `${head}${forms.length === 0 ? '' : `\n\tCandidate functions:${shown.join('')}`}${more}`;
+}
+
+/** A message without what is in the types of objects, which may be long. */
+function withoutFields(message: string): string {
+  let [text, from] = ['', 0];
+  for (let at = message.indexOf('STRUCT('); at !== -1; at = message.indexOf('STRUCT(', from)) {
+    let [end, depth] = [at + 'STRUCT('.length, 1];
+    for (; end < message.length && depth > 0; end++) depth += message[end] === '(' ? 1 : message[end] === ')' ? -1 : 0;
+    text += `${message.slice(from, at)}STRUCT(…)`;
+    from = end;
+  }
+  return text + message.slice(from);
+}
+
+const takenBy = (form: string) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? '');
+
+/** What to write for the first argument that is a number or a time and that all forms take as text. */
+function numberHint(
+  types: readonly string[],
+  forms: readonly string[],
+  argumentAt: (at: number) => string | undefined,
+): string | null {
+  const taken = forms.map(takenBy).filter((one) => one.length === types.length);
+  const at = types.findIndex((type, index) => {
+    return (
+      /^(?:\w*INT|DOUBLE|DECIMAL.*|DATE|TIMESTAMP.*)$/.test(type) && taken.every((one) => one[index] === 'VARCHAR')
+    );
+  });
+  const column = argumentAt(at);
+  return taken.length === 0 || at === -1 || column === undefined
+    ? null
+    : `${column} is ${types[at]}: CAST(${column} AS VARCHAR)`;
 }
 
 /** What to write for the first argument that is text and that no form takes as text. */
@@ -35,14 +76,19 @@ function textHint(
   forms: readonly string[],
   argumentAt: (at: number) => string | undefined,
 ): string | null {
-  const taken = forms.map((form) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? ''));
+  if (name === '+' && types.every((type) => /^(?:VARCHAR|STRING_LITERAL)$/.test(type)))
+    return 'Texts are joined by ||.';
+  const taken = forms.map(takenBy);
   const at = types.findIndex((type, index) => {
     return (
-      type === 'VARCHAR' && taken.some((one) => one[index] !== undefined && !/^(?:VARCHAR|ANY|T)/.test(one[index]))
+      type === 'VARCHAR' &&
+      taken.some((one) => one[index] !== undefined && !/^(?:VARCHAR|ANY|T)(?!\[)/.test(one[index]))
     );
   });
   if (at === -1 || types.includes('JSON')) return null;
   const same = taken.filter((one) => one.length === types.length).map((one) => one[at] ?? '');
+  const isList = taken.every((one) => one[at]?.endsWith('[]'));
+  if (isList) return `${argumentAt(at) ?? 'x'} is text, and no list.`;
   const isTime = types.some((type) => TIME.test(type)) || !same.some((type) => NUMBER.test(type));
   if (isTime && !same.some((type) => TIME.test(type))) return null;
   const column = argumentAt(at) ?? 'x';
@@ -70,13 +116,17 @@ export function endOfName(
   return last;
 }
 
-/** Argument `at` of the first call from a place on, if it is just a name; for an operator, the name directly beside it. */
+/** So much of an argument is repeated in a hint. */
+const ARGUMENT_CHARS_MAX = 100;
+
+/** Argument `at` of the first call from a place on; for an operator, the name directly beside it. */
 function argumentIn(sql: string, from: number, call: string, at: number): string | undefined {
   const list = [...tokens(sql)];
   const isOperator = /^\W/.test(call);
   const isCall = (place: number) => isOperator || list[place + 1]?.text === '(';
+  const word = LIKES.get(call) ?? call.toLowerCase();
   const index = list.findIndex(
-    ({ text, start }, place) => start >= from && text.toLowerCase() === call.toLowerCase() && isCall(place),
+    ({ text, start }, place) => start >= from && text.toLowerCase() === word && isCall(place),
   );
   if (index === -1) return undefined;
   const first = isOperator
@@ -84,22 +134,46 @@ function argumentIn(sql: string, from: number, call: string, at: number): string
       ? endOfName(list, index - 1, -1)
       : index + 1
     : argumentStart(list, index + 2, at);
-  const last = endOfName(list, first, 1);
-  const isAlone = isOperator || list[last + 1]?.text === ',' || list[last + 1]?.text === ')';
-  return last === -1 || !isAlone ? undefined : sql.slice(list[first]?.start, list[last]?.end);
+  return isOperator
+    ? textOf(sql, list, first, endOfName(list, first, 1))
+    : textOf(sql, list, DISTINCT.test(list[first]?.text ?? '') ? first + 1 : first, argumentEnd(list, first) - 1);
+}
+
+/** The words of operators. */
+const LIKES: ReadonlyMap<string, string> = new Map([
+  ['~~', 'like'],
+  ['~~*', 'ilike'],
+  ['!~~', 'not'],
+  ['!~~*', 'not'],
+]);
+
+const DISTINCT = /^(?:distinct|all)$/i;
+
+function textOf(sql: string, list: readonly Token[], first: number, last: number): string | undefined {
+  const text = first < 0 || last < first ? undefined : sql.slice(list[first]?.start, list[last]?.end);
+  return text === undefined || text.length > ARGUMENT_CHARS_MAX ? undefined : text;
 }
 
 /** Index of the first token of argument `at`, given that of the first token of the first one; -1 without such an argument. */
 function argumentStart(list: readonly Token[], first: number, at: number): number {
-  let depth = 0;
-  let left = at;
-  let index = first;
-  for (; left > 0 && index < list.length; index++) {
-    const text = list[index]?.text ?? '';
-    if (text === ',' && depth === 0) left -= 1;
-    else if (/^[([{]$/.test(text)) depth += 1;
-    else if (/^[)\]}]$/.test(text)) depth -= 1;
-    if (depth < 0) return -1;
+  let start = first;
+  for (let left = at; left > 0; left--) {
+    const end = argumentEnd(list, start);
+    if (list[end]?.text !== ',') return -1;
+    start = end + 1;
   }
-  return left === 0 ? index : -1;
+  return start;
+}
+
+/** Index of the token behind an argument: a comma, the bracket that closes the call, or the ORDER of an aggregate. */
+function argumentEnd(list: readonly Token[], first: number): number {
+  let depth = 0;
+  for (let index = first; index < list.length; index++) {
+    const text = list[index]?.text ?? '';
+    if (depth === 0 && (text === ',' || /^order$/i.test(text))) return index;
+    if (/^[([{]$/.test(text)) depth += 1;
+    else if (/^[)\]}]$/.test(text)) depth -= 1;
+    if (depth < 0) return index;
+  }
+  return list.length;
 }

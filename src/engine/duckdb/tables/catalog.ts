@@ -29,7 +29,7 @@ import {
   tableShapeToJson,
 } from './columns.ts';
 import { newSpellings } from './field-news.ts';
-import { fieldAt, itemPlaces, placeIn, typeIn, writtenAt } from './places.ts';
+import { fieldAt, fieldsIn, itemPlaces, pathsTo, placeIn, typeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
 import { spelledAlike, unionShape } from './union.ts';
 
@@ -113,6 +113,8 @@ export function tableOf(
     written: holdsTyped({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
     typeAt: (path) => typeIn(shape.columns, path),
+    fieldsIn: (path) => fieldsIn(shape.columns, path),
+    pathsTo: (name) => pathsTo(shape.columns, name),
     itemPlaces: (column) => itemPlaces(shape.columns, column),
     fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,
@@ -168,6 +170,8 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
     },
     placeOf,
     typeAt: (path) => typeIn(shape().columns, path),
+    fieldsIn: (path) => fieldsIn(shape().columns, path),
+    pathsTo: (name) => pathsTo(shape().columns, name),
     behind,
     definition,
   };

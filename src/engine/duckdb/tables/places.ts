@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { placeOf } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { type FieldsThere, foldName, ID_COLUMN, ITEM, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { asWritten, holdsTyped } from '../values/as-written.ts';
 import { isTypedShape, typedIn } from '../values/declared.ts';
 import { ITEMS, inside, type Path, partsOf, shapeAt, VALUES } from '../values/paths.ts';
-import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { pathOf, split } from '../values/strays.ts';
 import { typeOf } from '../values/types.ts';
 
@@ -36,6 +36,61 @@ export function typeIn(columns: ReadonlyMap<string, Shape>, path: readonly strin
   if (path.length === 1 && name === TIME_COLUMN) return 'TIMESTAMP WITH TIME ZONE';
   const place = placeIn(columns, path);
   return place === undefined ? undefined : (fieldAt(columns, place).type ?? undefined);
+}
+
+/** What SQL names so: `ITEM` steps into a list. */
+export function fieldsIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): FieldsThere | undefined {
+  let shape: Shape | undefined = { fields: columns };
+  for (const name of path) {
+    if (shape === undefined) return undefined;
+    if (isMapShape(shape)) shape = shape.values;
+    else if (isListShape(shape)) shape = name === ITEM ? shape.element : undefined;
+    else if (isObjectShape(shape)) shape = fieldOfObject(shape.fields, name);
+    else return undefined;
+  }
+  if (shape === undefined) return undefined;
+  const kind = formOf(shape);
+  const within = isListShape(shape) ? shape.element : isMapShape(shape) ? shape.values : shape;
+  const fields = isObjectShape(within) ? [...within.fields].map(([name, one]) => ({ name, type: briefly(one) })) : [];
+  return { kind, fields };
+}
+
+function fieldOfObject(fields: ReadonlyMap<string, Shape>, name: string): Shape | undefined {
+  const known = fields.has(name) ? name : [...fields.keys()].find((key) => foldName(key) === foldName(name));
+  return known === undefined ? undefined : fields.get(known);
+}
+
+function formOf(shape: Shape): FieldsThere['kind'] {
+  if (isListShape(shape)) return 'list';
+  if (isMapShape(shape)) return 'map';
+  return isObjectShape(shape) ? 'object' : 'value';
+}
+
+/** A type in few words, without what is within. */
+function briefly(shape: Shape): string {
+  if (isListShape(shape)) return `list of ${briefly(shape.element)}`;
+  const kind = formOf(shape);
+  return kind === 'value' ? typeOf(shape) : kind;
+}
+
+/** Parts of a shape that are looked through for a name, which takes about a millisecond. */
+const PARTS_MAX = 10_000;
+
+/** The paths of the fields within columns whose last name is this one; `ITEM` and `<key>` stand for items and keys. */
+export function pathsTo(columns: ReadonlyMap<string, Shape>, name: string): string[][] {
+  const found: string[][] = [];
+  let left = PARTS_MAX;
+  const visit = (shape: Shape, path: readonly string[]) => {
+    for (const [step, part] of partsOf(shape)) {
+      left -= 1;
+      if (left < 0) return;
+      const own = [...path, step === ITEMS ? ITEM : step === VALUES ? '<key>' : step];
+      if (typeof step === 'string' && path.length > 0 && foldName(step) === foldName(name)) found.push(own);
+      visit(part, own);
+    }
+  };
+  visit({ fields: columns }, []);
+  return found;
 }
 
 /** What documents have at a place, given what an answer has; undefined: the same. */

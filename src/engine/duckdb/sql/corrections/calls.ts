@@ -1,0 +1,229 @@
+import { between } from '../../../../contract/text.ts';
+import type { Edit } from '../forms/edit.ts';
+import { isMark, wordOf } from '../forms/edit.ts';
+import { quoteText } from '../names.ts';
+import { pathStart } from '../paths.ts';
+import type { TokenList } from '../token-list.ts';
+import { tokens } from '../tokens.ts';
+import { callsHere, isPart } from './dialect-calls.ts';
+import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+import { formatsOf, noTimeIn } from './time-formats.ts';
+
+/** Calls of functions that are called otherwise here, and casts that are missing. */
+
+/** The texts of the arguments of a call. */
+function argumentsOf(faulty: Faulty, call: number): string[] {
+  const { list } = faulty;
+  const ends = list.endsOf(call + 1);
+  if (ends.length === 1 && ends[0] === call + 2) return [];
+  return ends.map((end, index) => textOf(faulty, index === 0 ? call + 2 : (ends[index - 1] ?? 0) + 1, end));
+}
+
+const isCall = (list: TokenList, at: number) => wordOf(list[at]) !== '' && isMark(list[at + 1], '(');
+
+/** A function of another dialect. */
+const dialectCall: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!/^(?:Function "|No function matches )/.test(said) || !isCall(list, at)) return [];
+  const calls = callsHere(wordOf(list[at]), argumentsOf(faulty, at));
+  return calls.map((call) => [instead(faulty, at, list.closeOf(at + 1) + 1, call)]);
+};
+
+/** A misspelt function. */
+const functionName: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const meant = between(said.slice(said.indexOf('Did you mean "')), 'Did you mean "', '"');
+  if (!said.startsWith('Function "') || meant === undefined || !isCall(list, at)) return [];
+  return [[instead(faulty, at, at + 1, meant)]];
+};
+
+/** A time that is read as text. */
+const readTime: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const isRead = /^No function matches .*\b(?:try_)?strptime\((?:DATE|TIMESTAMP)/.test(said);
+  if (!isRead || !isCall(list, at) || !/strptime|parse|to_/.test(wordOf(list[at]))) return [];
+  return [[instead(faulty, at, list.closeOf(at + 1) + 1, argumentsOf(faulty, at)[0] ?? '')]];
+};
+
+const IS_OF_TYPE = / is (?:text|[A-Z ]+): /;
+
+/** Text where another type is needed, or the other way round: the error has the cast. */
+const castText: Correct = (faulty) => {
+  const { message, list, at } = faulty;
+  const line = message.split('\n').find((one) => IS_OF_TYPE.test(one));
+  if (line === undefined || line.includes('; for a time') || at === -1) return [];
+  const [text = '', cast = ''] = line.split(IS_OF_TYPE);
+  const wanted = [...tokens(text)].map((token) => token.text);
+  const [from, to] = isCall(list, at) ? [at + 2, list.closeOf(at + 1)] : [at - wanted.length, at + 2 + wanted.length];
+  for (let index = Math.max(0, from); index + wanted.length <= to; index++) {
+    if (wanted.every((one, place) => list[index + place]?.text === one))
+      return [[instead(faulty, index, index + wanted.length, cast)]];
+  }
+  return [];
+};
+
+/** A list that is compared as one value: `l LIKE 'a%'`, `l = 'a'`. */
+const listCompared: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const isLike =
+    /^No function matches the given name and argument types '!?~~\*?\(/.test(said) &&
+    said.includes("[], STRING_LITERAL)'");
+  const isNot = wordOf(list[at]) === 'not';
+  const like = isNot ? at + 1 : at;
+  const start = pathStart(list, at);
+  if (!isLike || start >= at || list[like + 1]?.kind !== 'string') return [];
+  const items = `list_filter(${textOf(faulty, start, at)}, lambda x: x ${textOf(faulty, like, like + 2)})`;
+  return [[instead(faulty, start, like + 2, `len(${items}) ${isNot ? '=' : '>'} 0`)]];
+};
+
+/** `l = 'a'` of a list. */
+const listEqual: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (
+    !/^Type VARCHAR with value .* can't be cast to the destination type \S+\[\]/.test(said) ||
+    list[at]?.kind !== 'string'
+  )
+    return [];
+  let mark = at;
+  while (/^[=<>!]$/.test(list[mark - 1]?.text ?? '')) mark -= 1;
+  const operator = textOf(faulty, mark, at);
+  const start = pathStart(list, mark);
+  if (!/^(?:=|==|!=|<>)$/.test(operator) || start >= mark) return [];
+  const has = `list_contains(${textOf(faulty, start, mark)}, ${list[at]?.text})`;
+  return [[instead(faulty, start, at + 1, /^==?$/.test(operator) ? has : `NOT ${has}`)]];
+};
+
+/** `t - 7`: days. */
+const days: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const isTime = /^No function matches .*'[+-]\(TIMESTAMP[A-Z ]*, INTEGER_LITERAL\)/.test(said);
+  if (!isTime || list[at + 1]?.kind !== 'number') return [];
+  return [[instead(faulty, at + 1, at + 2, `INTERVAL ${list[at + 1]?.text} DAY`)]];
+};
+
+/** Texts joined by `+`. */
+const joinedTexts: Correct = (faulty) => {
+  const { message, list, at } = faulty;
+  if (!message.includes('\nTexts are joined by ||') || !isMark(list[at], '+')) return [];
+  return [[instead(faulty, at, at + 1, '||')]];
+};
+
+/** COUNT(DISTINCT a, b). */
+const countDistinct: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!/^No function matches .*'count\(/.test(said) || !isCall(list, at) || wordOf(list[at + 2]) !== 'distinct')
+    return [];
+  const end = list.closeOf(at + 1);
+  return [[instead(faulty, at + 3, end, `(${textOf(faulty, at + 3, end)})`)]];
+};
+
+/** A part of a time as a word: `date_trunc(month, t)`, `date_trunc(t, month)`. */
+const datePart: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const name = between(said, 'Referenced column "', '"');
+  if (name === undefined || !isPart(name) || wordOf(list[at]) !== name.toLowerCase()) return [];
+  let open = at - 1;
+  while (open >= 0 && !isMark(list[open], '(')) open = list.openOf(open) - 1;
+  if (open < 1 || !isCall(list, open - 1)) return [];
+  const calls = callsHere(wordOf(list[open - 1]), argumentsOf(faulty, open - 1));
+  const quoted = instead(faulty, at, at + 1, quoteText(name.toLowerCase()));
+  return [...calls.map((call) => [instead(faulty, open - 1, list.closeOf(open) + 1, call)]), [quoted]];
+};
+
+const NUMBER = /^(?:INTEGER_LITERAL|U?(?:BIG|HUGE|SMALL|TINY)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/;
+
+/** Text that is compared with a number. */
+const comparedNumber: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const [, left = '', right = ''] =
+    /^Cannot (?:compare|mix) values of type (\S+) and (?:type )?(\S+) /.exec(said) ?? [];
+  if (said.includes(' in BETWEEN') && left === 'VARCHAR' && NUMBER.test(right)) {
+    // NOT BETWEEN has no place.
+    const all = list.flatMap((token, index) => (wordOf(token) === 'between' ? [index] : []));
+    const between = all.length === 1 ? (all[0] ?? 0) : at;
+    const end = wordOf(list[between - 1]) === 'not' ? between - 1 : between;
+    const start = pathStart(list, end);
+    return start < end ? [[castOf(faulty, [start, end], 'DOUBLE')]] : [];
+  }
+  const isLeft = left === 'VARCHAR' && NUMBER.test(right);
+  if ((!isLeft && !(right === 'VARCHAR' && NUMBER.test(left))) || at === -1 || !'=<>!'.includes(list[at]?.text ?? ' '))
+    return [];
+  let end = at;
+  while (/^[=<>!]$/.test(list[end + 1]?.text ?? '')) end += 1;
+  const before: Range = [pathStart(list, at), at];
+  const after: Range = [end + 1, pathEnd(list, end + 1)];
+  const [text, number] = isLeft ? [before, after] : [after, before];
+  const literal = isLeft ? end + 1 : at - 1;
+  const isEqual = !/^[<>]=?$/.test(textOf(faulty, at, end + 1));
+  if (isEqual && list[literal]?.kind === 'number')
+    return [[instead(faulty, literal, literal + 1, quoteText(list[literal]?.text ?? ''))]];
+  return text[1] <= text[0] || number === undefined ? [] : [[castOf(faulty, text, 'DOUBLE')]];
+};
+
+type Range = [start: number, end: number];
+
+function pathEnd(list: TokenList, start: number): number {
+  if (list[start]?.kind !== 'word' && list[start]?.kind !== 'quoted') return start;
+  let end = start + 1;
+  while (isMark(list[end], '.')) end += 2;
+  return end;
+}
+
+function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
+  return instead(faulty, start, end, `TRY_CAST(${textOf(faulty, start, end)} AS ${type})`);
+}
+
+/** The expression that is cast by `::` at an index, from its first token. */
+function operandStart(list: TokenList, mark: number): number {
+  const isBracket = isMark(list[mark - 1], ')');
+  const open = isBracket ? list.openOf(mark - 1) : pathStart(list, mark);
+  return isBracket && wordOf(list[open - 1]) !== '' ? open - 1 : open;
+}
+
+/** A cast at which a value fails. */
+const tryCast: Correct = (faulty) => {
+  const { said, at } = faulty;
+  const text = noTimeIn(said);
+  if ((!said.startsWith('Could not convert string') && text === undefined) || at === -1) return [];
+  const formats = text === undefined ? [] : formatsOf(text);
+  if (formats.length > 1) return [];
+  const [format] = formats;
+  const [operand, type, range] = castAt(faulty) ?? [];
+  if (operand === undefined || type === undefined || range === undefined) return [];
+  const read =
+    format === undefined ? `TRY_CAST(${operand} AS ${type})` : `try_strptime(${operand}, ${quoteText(format)})`;
+  const isDate = format !== undefined && type.toLowerCase() === 'date';
+  return [[instead(faulty, ...range, isDate ? `${read}::DATE` : read)]];
+};
+
+/** The cast at the place of an error: what is cast, to what type, and its tokens. */
+function castAt(faulty: Faulty): [operand: string, type: string, range: Range] | undefined {
+  const { list, at } = faulty;
+  if (wordOf(list[at]) === 'cast' && isMark(list[at + 1], '(')) {
+    const close = list.closeOf(at + 1);
+    let as = close - 1;
+    while (as > at && wordOf(list[as]) !== 'as') as = list.openOf(as) - 1;
+    if (as <= at + 2) return undefined;
+    return [textOf(faulty, at + 2, as), textOf(faulty, as + 1, close), [at, close + 1]];
+  }
+  const mark = [at, at + 1].find((one) => list[one]?.text === '::') ?? -1;
+  const start = operandStart(list, mark);
+  if (mark === -1 || wordOf(list[mark + 1]) === '' || start >= mark) return undefined;
+  const end = isMark(list[mark + 2], '(') ? list.closeOf(mark + 2) + 1 : mark + 2;
+  return [textOf(faulty, start, mark), textOf(faulty, mark + 1, end), [start, end]];
+}
+
+export const CORRECT: readonly Correct[] = [
+  dialectCall,
+  functionName,
+  readTime,
+  castText,
+  listCompared,
+  listEqual,
+  days,
+  joinedTexts,
+  countDistinct,
+  datePart,
+  comparedNumber,
+  tryCast,
+];

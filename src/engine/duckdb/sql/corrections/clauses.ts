@@ -1,0 +1,188 @@
+import type { Edit } from '../forms/edit.ts';
+import { isMark, wordOf } from '../forms/edit.ts';
+import { nameOfToken } from '../paths.ts';
+import type { TokenList } from '../token-list.ts';
+import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+
+/** Clauses of a SELECT that are missing, in another order, or hold what belongs into another one. */
+
+/** A clause from its first token up to `end`. */
+interface Clause {
+  word: string;
+  start: number;
+  end: number;
+}
+
+const ORDER = ['select', 'from', 'where', 'group', 'having', 'window', 'qualify', 'order', 'limit', 'offset'];
+
+/** The clauses of the SELECT that a token is in, as they are written; empty if it is in none. */
+function clausesAround(list: TokenList, at: number): Clause[] {
+  let first = startOf(list, at);
+  while (first > 0 && !/^(?:select|from)$/.test(wordOf(list[first])) && isMark(list[first - 1], '('))
+    first = startOf(list, first - 1);
+  const clauses: Clause[] = [];
+  let index = first;
+  for (; index < list.length && !isEnd(list, index); index = list.closeOf(index) + 1) {
+    if (!begins(list, index)) continue;
+    const last = clauses.at(-1);
+    if (last !== undefined) last.end = index;
+    clauses.push({ word: wordOf(list[index]), start: index, end: index });
+  }
+  const last = clauses.at(-1);
+  if (last !== undefined) last.end = index;
+  return clauses;
+}
+
+const SET = /^(?:union|except|intersect)$/;
+
+/** The first token behind the bracket, or the set operator, that a token is in or behind. */
+function startOf(list: TokenList, at: number): number {
+  let index = at;
+  while (index > 0) {
+    const before = list[index - 1];
+    if (before?.kind === 'punctuation' && '([{;'.includes(before.text)) return index;
+    if (SET.test(wordOf(before))) return /^(?:all|distinct)$/.test(wordOf(list[index])) ? index + 1 : index;
+    index = list.openOf(index - 1);
+  }
+  return 0;
+}
+
+function isEnd(list: TokenList, index: number): boolean {
+  return isMark(list[index], ')') || isMark(list[index], ';') || SET.test(wordOf(list[index]));
+}
+
+function begins(list: TokenList, index: number): boolean {
+  const word = wordOf(list[index]);
+  if (!ORDER.includes(word) || isMark(list[index - 1], '.')) return false;
+  if (word === 'group' || word === 'order') return wordOf(list[index + 1]) === 'by';
+  // IS DISTINCT FROM
+  return word !== 'from' || wordOf(list[index - 1]) !== 'distinct';
+}
+
+/** A column beside aggregates, without GROUP BY or not in it. */
+const grouped: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!/^column .* must appear in the GROUP BY clause or must be part/.test(said) || at === -1) return [];
+  const clauses = clausesAround(list, at);
+  const group = clauses.find(({ word }) => word === 'group');
+  const column = said.split('"')[1] ?? '';
+  if (group !== undefined) return [[after(list, group.end - 1, `, ${written(faulty, column)}`)]];
+  const before = clauses.findLast(({ word }) => ['select', 'from', 'where'].includes(word));
+  return before === undefined ? [] : [[after(list, before.end - 1, ' GROUP BY ALL')]];
+};
+
+/** A column as it is written at the place of the error. */
+function written({ sql, list, at }: Faulty, column: string): string {
+  let end = at;
+  while (isMark(list[end + 1], '.')) end += 2;
+  return nameOfToken(list[at]) === undefined ? column : sql.slice(list[at]?.start, list[end]?.end);
+}
+
+function after(list: TokenList, index: number, text: string): Edit {
+  const end = list[index]?.end ?? 0;
+  return { start: end, end, text };
+}
+
+/** Aggregates in WHERE, which belong into HAVING, and windows, which belong into QUALIFY. */
+const moved: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const to = said.startsWith('WHERE clause cannot contain aggregates')
+    ? 'having'
+    : said.startsWith('WHERE clause cannot contain window')
+      ? 'qualify'
+      : undefined;
+  if (to === undefined || at === -1) return [];
+  const clauses = clausesAround(list, at);
+  const where = clauses.find(({ word }) => word === 'where');
+  if (where === undefined || clauses.some(({ word }) => word === to)) return [];
+  const conditions = conditionsOf(list, where);
+  // The error is at the aggregate, which may be that of a name in SELECT.
+  const name = at < where.start ? aliasBehind(list, at) : undefined;
+  const isMoved = ([start, end]: [number, number]) =>
+    name === undefined ? start <= at && at < end : list.slice(start, end).some((token) => nameOfToken(token) === name);
+  const moves = conditions.filter(isMoved);
+  if (moves.length === 0) return [];
+  const stay = conditions.filter((one) => !isMoved(one)).map(([start, end]) => textOf(faulty, start, end));
+  const place = clauses.findLast(({ word }) => ORDER.indexOf(word) < ORDER.indexOf(to)) ?? where;
+  const clause = `${to.toUpperCase()} ${moves.map(([start, end]) => textOf(faulty, start, end)).join(' AND ')}`;
+  const left = stay.length === 0 ? '' : `WHERE ${stay.join(' AND ')}`;
+  if (place === where) return [[instead(faulty, where.start, where.end, left === '' ? clause : `${left} ${clause}`)]];
+  const cut = instead(faulty, where.start, where.end, left);
+  // The space behind a clause that goes, goes too.
+  const end = left === '' ? (list[where.end]?.start ?? cut.end) : cut.end;
+  return [[{ ...cut, end }, after(list, place.end - 1, ` ${clause}`)]];
+};
+
+/** The conditions that a WHERE joins by AND; none if it has an OR. */
+function conditionsOf(list: TokenList, { start, end }: Clause): [number, number][] {
+  const found: [number, number][] = [];
+  let from = start + 1;
+  let isBetween = false;
+  for (let index = from; index < end; index = list.closeOf(index) + 1) {
+    const word = wordOf(list[index]);
+    if (word === 'or') return [];
+    if (word === 'between') isBetween = true;
+    if (word !== 'and') continue;
+    if (!isBetween) {
+      found.push([from, index]);
+      from = index + 1;
+    }
+    isBetween = false;
+  }
+  return [...found, [from, end]];
+}
+
+/** The name that SELECT gives to what is at a token. */
+function aliasBehind(list: TokenList, at: number): string | undefined {
+  let index = at;
+  while (index < list.length && !isMark(list[index], ',') && wordOf(list[index]) !== 'from')
+    index = list.closeOf(index) + 1;
+  return nameOfToken(list[index - 1]);
+}
+
+/** UNNEST where rows cannot be made: it goes into FROM. */
+const unnested: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!said.startsWith('UNNEST not supported here') || wordOf(list[at]) !== 'unnest' || !isMark(list[at + 1], '('))
+    return [];
+  const from = clausesAround(list, at).find(({ word }) => word === 'from');
+  if (from === undefined) return [];
+  const call = textOf(faulty, at, list.closeOf(at + 1) + 1);
+  const uses = list.flatMap((token, index) => {
+    const end = wordOf(token) === 'unnest' ? list.closeOf(index + 1) + 1 : index;
+    return end > index && textOf(faulty, index, end) === call ? [instead(faulty, index, end, 'item')] : [];
+  });
+  return [[...uses, after(list, from.end - 1, `, ${call} AS u(item)`)]];
+};
+
+/** Clauses in another order. */
+const ordered: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!said.startsWith('syntax error') || at === -1 || !ORDER.includes(wordOf(list[at]))) return [];
+  const clauses = clausesAround(list, at);
+  const sorted = clauses.toSorted((a, b) => ORDER.indexOf(a.word) - ORDER.indexOf(b.word));
+  const isTwice = sorted.some(({ word }, index) => word === sorted[index + 1]?.word);
+  const [first, last] = [clauses[0], clauses.at(-1)];
+  if (isTwice || first === undefined || last === undefined || sorted.every((one, index) => one === clauses[index]))
+    return [];
+  const text = sorted.map(({ start, end }) => textOf(faulty, start, end)).join(' ');
+  return [[instead(faulty, first.start, last.end, text)]];
+};
+
+/** LIMIT with two numbers, and TOP. */
+const limited: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const limit = said.startsWith('LIMIT ') ? list.findIndex((token) => wordOf(token) === 'limit') : -1;
+  if (limit !== -1) {
+    const [skip, take] = [list[limit + 1]?.text, list[limit + 3]?.text];
+    return [[instead(faulty, limit, limit + 4, `LIMIT ${take} OFFSET ${skip}`)]];
+  }
+  const top =
+    said.startsWith('syntax error') && wordOf(list[at - 1]) === 'top' && list[at]?.kind === 'number' ? at : -1;
+  const last = clausesAround(list, top).at(-1);
+  if (top === -1 || last === undefined || last.word === 'limit') return [];
+  const cut = { start: list[top - 1]?.start ?? 0, end: list[top + 1]?.start ?? 0, text: '' };
+  return [[cut, after(list, last.end - 1, ` LIMIT ${list[top]?.text}`)]];
+};
+
+export const CORRECT: readonly Correct[] = [grouped, moved, unnested, ordered, limited];

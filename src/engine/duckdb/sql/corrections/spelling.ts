@@ -1,0 +1,69 @@
+import { isMark, wordOf } from '../forms/edit.ts';
+import { quoteName } from '../names.ts';
+import { pathStart } from '../paths.ts';
+import { type Correct, instead, textOf } from './faulty.ts';
+
+/** What the parser stops at. */
+
+/** A word of SQL that names a field. */
+const reserved: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const [before, rest] = said.split(' is a reserved word: ');
+  if (rest === undefined || at === -1) return [];
+  const word = before?.split('"').at(-2)?.toLowerCase();
+  const index = [at - 1, at].find((one) => wordOf(list[one]) === word) ?? -1;
+  return index === -1 ? [] : [[instead(faulty, index, index + 1, quoteName(list[index]?.text ?? ''))]];
+};
+
+/** A comma too many. */
+const comma: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!said.startsWith('syntax error')) return [];
+  const places = [at, at - 1].filter((one) => isMark(list[one], ','));
+  return places.map((one) => [instead(faulty, one, one + 1, '')]);
+};
+
+/** A text that is not closed, with a last word only. */
+const unclosed: Correct = (faulty) => {
+  const { said, sql, list } = faulty;
+  const last = list.at(-1);
+  if (!said.startsWith('unterminated quoted string') || last?.kind !== 'string' || /\s/.test(last.text)) return [];
+  return [[{ start: sql.length, end: sql.length, text: "'" }]];
+};
+
+/** Words of other dialects for which there is another one. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['safe_cast', 'TRY_CAST'],
+  ['minus', 'EXCEPT'],
+]);
+
+const word: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!said.startsWith('syntax error') || at === -1) return [];
+  const index = list.findLastIndex((token, place) => place <= at && WORDS.has(wordOf(token)));
+  return index === -1 ? [] : [[instead(faulty, index, index + 1, WORDS.get(wordOf(list[index])) ?? '')]];
+};
+
+/** A path behind a colon: `x:a`. */
+const colon: Correct = (faulty) => {
+  const { message, list, at } = faulty;
+  if (!message.includes('instead of x:a')) return [];
+  const index = [at, at - 1].find((one) => isMark(list[one], ':')) ?? -1;
+  return index === -1 ? [] : [[instead(faulty, index, index + 1, '.')]];
+};
+
+/** `x[OFFSET(0)]`, and `x RLIKE 'pattern'`. */
+const operator: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  if (!said.startsWith('syntax error') || at < 1) return [];
+  const number = list[at + 2]?.kind === 'number' ? Number(list[at + 2]?.text) : Number.NaN;
+  const from = { offset: 1, ordinal: 0 }[wordOf(list[at])];
+  if (from !== undefined && Number.isInteger(number)) return [[instead(faulty, at, at + 4, String(number + from))]];
+  const index = [at, at - 1].find((one) => /^(?:rlike|regexp)$/.test(wordOf(list[one]))) ?? -1;
+  const start = pathStart(list, index);
+  if (index === -1 || start >= index || list[index + 1]?.kind !== 'string') return [];
+  const [text, pattern] = [textOf(faulty, start, index), textOf(faulty, index + 1, index + 2)];
+  return [[instead(faulty, start, index + 2, `regexp_matches(${text}, ${pattern})`)]];
+};
+
+export const CORRECT: readonly Correct[] = [reserved, comma, unclosed, word, operator, colon];

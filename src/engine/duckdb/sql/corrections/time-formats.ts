@@ -1,0 +1,36 @@
+/** Formats of times, as `strptime` reads them, by what a text looks like. */
+const FORMATS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^\d{1,2}\.\d{1,2}\.\d{4}/, ['%d.%m.%Y']],
+  [/^\d{1,2}\/\d{1,2}\/\d{4}/, ['%d/%m/%Y', '%m/%d/%Y']],
+  [/^\d{1,2}-\d{1,2}-\d{4}/, ['%d-%m-%Y', '%m-%d-%Y']],
+  [/^\d{4}\/\d{1,2}\/\d{1,2}/, ['%Y/%m/%d']],
+  [/^\d{8}(?!\d)/, ['%Y%m%d']],
+  [/^\d{1,2} [A-Z][a-z]{2} \d{4}/, ['%d %b %Y']],
+  [/^[A-Z][a-z]{2} \d{1,2}, \d{4}/, ['%b %d, %Y']],
+  [/^[A-Z][a-z]{3,8} \d{1,2}, \d{4}/, ['%B %d, %Y']],
+];
+const CLOCKS: readonly (readonly [RegExp, string])[] = [
+  [/^$/, ''],
+  [/^ \d\d?:\d\d$/, ' %H:%M'],
+  [/^ \d\d?:\d\d:\d\d$/, ' %H:%M:%S'],
+];
+
+/** The formats that a text may have; none: it is no time, or of a form that is not known. */
+export function formatsOf(text: string): string[] {
+  for (const [date, formats] of FORMATS) {
+    const found = date.exec(text);
+    const clock = found && CLOCKS.find(([pattern]) => pattern.test(text.slice(found[0].length)));
+    if (!clock) continue;
+    const [first = 0, second = 0] = found[0].split(/\D/).map(Number);
+    const [days, months] = formats;
+    const which = months === undefined || first > 12 ? [days] : second > 12 ? [months] : formats;
+    return which.map((format) => `${format}${clock[1]}`);
+  }
+  return [];
+}
+
+/** The text that an error says is no time, as it should be. */
+export function noTimeIn(message: string): string | undefined {
+  const isTime = /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i.test(message);
+  return isTime ? message.split('"')[1] : undefined;
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiError } from '../../../src/contract/errors.ts';
+import type { Engine, Parameter } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+  const first = {
+    orderId: 1,
+    status: 'open',
+    price: '5.5',
+    'unit.price': 2,
+    'ship to': 'x',
+    order: 7,
+    seen: '2026-01-31',
+    day: '31.01.2026',
+    slashed: '01/02/2026',
+    customer: { firstName: 'Ann', 'e-mail': 'a@b', address: { city: 'Bern', zip: 3000 } },
+    tags: [{ name: 'a', value: 1 }],
+    labels: ['x', 'y'],
+  };
+  await engine.addDocuments('t', [doc('1', first), doc('2', { status: 'paid', price: 'none' })]);
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+async function errorOf(sql: string, parameters: Parameter[] = []): Promise<ApiError> {
+  const error = await engine.query({ sql, parameters }).then(
+    () => undefined,
+    (one: unknown) => one,
+  );
+  if (!(error instanceof ApiError)) throw new Error(`no error of ${sql}`, { cause: error });
+  return error;
+}
+
+const correctedOf = async (sql: string) => (await errorOf(sql)).details.correctedSql;
+
+describe('what was probably meant is said, and runs', () => {
+  test.each([
+    // Names.
+    ['SELECT statuss FROM docs', 'SELECT status FROM docs'],
+    ['SELECT order_id FROM docs', 'SELECT orderId FROM docs'],
+    ['SELECT d.statsu FROM docs AS d', 'SELECT d.status FROM docs AS d'],
+    ['SELECT city, count(*) FROM docs GROUP BY city', 'customer.address.city, count(*) FROM docs GROUP BY customer.a'],
+    ['SELECT customer.first_name FROM docs', 'customer.firstName'],
+    ['SELECT d.customer.adress.city FROM docs d', 'd.customer.address.city'],
+    ['SELECT customer.e-mail FROM docs', 'customer."e-mail"'],
+    ['SELECT unit.price FROM docs', '"unit.price"'],
+    ['SELECT ship to FROM docs', '"ship to"'],
+    ['SELECT order, status FROM docs', 'SELECT "order", status'],
+    ['SELECT x.status FROM docs AS o', 'SELECT o.status'],
+    ['SELECT count(*) FROM dcos', 'FROM docs'],
+    ['SELECT count(*) FROM other.docs', 'FROM docs'],
+    ['SELECT status FROM docs a JOIN docs b ON a.status = b.status', 'SELECT a.status FROM'],
+    // Texts.
+    ['SELECT 1 FROM docs WHERE status = "open"', "status = 'open'"],
+    ['SELECT 1 FROM docs WHERE status IN ("open", "price")', "IN ('open', 'price')"],
+    ["SELECT 1 FROM docs WHERE status = 'open", "status = 'open'"],
+    ["SELECT status + '-' + price FROM docs", "status || '-' || price"],
+    // Functions.
+    ["SELECT NVL(status, 'x') FROM docs", "coalesce(status, 'x')"],
+    ["SELECT coalsece(status, 'x') FROM docs", "coalesce(status, 'x')"],
+    ["SELECT TO_CHAR(now(), 'YYYY-MM-DD HH24:MI')", "strftime(now(), '%Y-%m-%d %H:%M')"],
+    ["SELECT DATE_FORMAT(now(), '%Y-%m %i')", "strftime(now(), '%Y-%m %M')"],
+    ['SELECT DATEADD(day, orderId, now()) FROM docs', 'now() + INTERVAL (orderId) DAY'],
+    ['SELECT DATEDIFF(day, seen, now()) FROM docs', "date_diff('day', seen::TIMESTAMP, now())"],
+    ['SELECT DATE_TRUNC(_event_time, MONTH) FROM docs', "date_trunc('month', _event_time)"],
+    ['SELECT SAFE_DIVIDE(orderId + 1, 2) FROM docs', '(orderId + 1) / nullif(2, 0)'],
+    ['SELECT ARRAY_SIZE(labels) FROM docs', 'len(labels)'],
+    ['SELECT jsonb_array_elements(labels) FROM docs', 'unnest(labels)'],
+    ["SELECT 1 FROM docs WHERE status RLIKE 'o.*'", "regexp_matches(status, 'o.*')"],
+    ['SELECT SAFE_CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
+    ['SELECT tags[OFFSET(0)].name FROM docs', 'tags[1].name'],
+    ['SELECT customer:firstName FROM docs', 'SELECT customer.firstName'],
+    ['SELECT COUNT(DISTINCT status, price) FROM docs', 'COUNT(DISTINCT (status, price))'],
+    // Types.
+    ['SELECT sum(price) FROM docs', 'sum(TRY_CAST(price AS DOUBLE))'],
+    ['SELECT price * 2 FROM docs', 'TRY_CAST(price AS DOUBLE) * 2'],
+    ['SELECT 1 FROM docs WHERE price > 5', 'TRY_CAST(price AS DOUBLE) > 5'],
+    ['SELECT 1 FROM docs WHERE price NOT BETWEEN 1 AND 5', 'TRY_CAST(price AS DOUBLE) NOT BETWEEN'],
+    ['SELECT price::DOUBLE FROM docs', 'TRY_CAST(price AS DOUBLE)'],
+    ['SELECT CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
+    ['SELECT year(CAST(day AS DATE)) FROM docs', "year(try_strptime(day, '%d.%m.%Y')::DATE)"],
+    ['SELECT year(seen) FROM docs', 'year(seen::TIMESTAMP)'],
+    ["SELECT strptime(_event_time, '%Y') FROM docs", 'SELECT _event_time FROM'],
+    ['SELECT 1 FROM docs WHERE _event_time > now() - 7', 'now() - INTERVAL 7 DAY'],
+    ['SELECT upper(orderId) FROM docs', 'upper(CAST(orderId AS VARCHAR))'],
+    ["SELECT 1 FROM docs WHERE orderId LIKE '1%'", "CAST(orderId AS VARCHAR) LIKE '1%'"],
+    ["SELECT 1 FROM docs WHERE labels LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) > 0"],
+    ["SELECT 1 FROM docs WHERE labels NOT LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) = 0"],
+    ["SELECT 1 FROM docs WHERE labels = 'x'", "list_contains(labels, 'x')"],
+    // Clauses.
+    ['SELECT status, count(*) FROM docs', 'FROM docs GROUP BY ALL'],
+    ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
+    ['SELECT status, price, count(*) FROM docs GROUP BY status', 'GROUP BY status, price'],
+    ['SELECT status FROM docs WHERE count(*) > 0 GROUP BY status', 'FROM docs GROUP BY status HAVING count(*) > 0'],
+    [
+      'SELECT status, count(*) AS n FROM docs WHERE orderId BETWEEN 0 AND 9 AND n > 0 GROUP BY status ORDER BY n',
+      'WHERE orderId BETWEEN 0 AND 9 GROUP BY status HAVING n > 0 ORDER BY n',
+    ],
+    ['SELECT status FROM docs WHERE row_number() OVER () < 2', 'FROM docs QUALIFY row_number() OVER () < 2'],
+    ['SELECT status FROM docs ORDER BY 1 WHERE orderId = 1', 'FROM docs WHERE orderId = 1 ORDER BY 1'],
+    [
+      'SELECT unnest(labels), count(*) FROM docs GROUP BY 1',
+      'SELECT item, count(*) FROM docs, unnest(labels) AS u(item)',
+    ],
+    ["SELECT 1 FROM docs WHERE UNNEST(tags).name = 'a'", "UNNEST(tags) AS u(item) WHERE item.name = 'a'"],
+    ['SELECT status FROM docs LIMIT 10, 5', 'LIMIT 5 OFFSET 10'],
+    ['SELECT TOP 5 status FROM docs', 'SELECT status FROM docs LIMIT 5'],
+    ['SELECT status FROM docs WHERE orderId = 1,', 'orderId = 1'],
+    ["SELECT status FROM docs MINUS SELECT 'open'", "EXCEPT SELECT 'open'"],
+    // Several at once.
+    ['SELECT status,\n  sum(prise)\nFROM dosc\nWHERE staus = "open"', "status = 'open' GROUP BY ALL"],
+  ])('%s', async (sql, part) => {
+    const { details } = await errorOf(sql);
+    expect(details.correctedSql).toContain(part);
+    expect((await engine.query({ sql: details.correctedSql ?? '' })).columns.length).toBeGreaterThan(0);
+  });
+});
+
+describe('nothing is said', () => {
+  test.each([
+    ['of a name that is near several', 'SELECT tage, stat FROM docs'],
+    ['of a name that is only somewhat like another', 'SELECT state FROM docs'],
+    ['of a name in lists, whose items may be meant one by one or together', 'SELECT tags.name FROM docs'],
+    ['of a time that may be of two formats', 'SELECT slashed::DATE FROM docs'],
+    ['of conditions that OR joins', 'SELECT status FROM docs WHERE orderId = 1 OR count(*) > 3 GROUP BY status'],
+    ['of two statements', 'SELECT 1; SELECT 2'],
+    ['of what may not run', "SELECT * FROM read_csv('x.csv')"],
+    ['of a function with other arguments', "SELECT nvl2(status, 'x') FROM docs"],
+    ['of longer SQL', `SELECT statuss, '${'x'.repeat(1_500)}' FROM docs`],
+  ])('%s', async (_, sql) => {
+    expect(await correctedOf(sql)).toBeUndefined();
+  });
+
+  test('of a limit, or anything but the SQL', async () => {
+    const sql = 'SELECT status FROM docs WHERE status = :s';
+    expect((await errorOf(sql, [{ name: 's', type: 'int', value: 'x' }])).details.correctedSql).toBeUndefined();
+    expect((await errorOf(sql)).details.correctedSql).toBeUndefined();
+  });
+});
+
+test('a statement with parameters is corrected', async () => {
+  const parameters = [{ name: 's', type: 'string', value: 'open' }];
+  const { details } = await errorOf('SELECT orderid FROM docs WHERE statuss = :s', parameters);
+  expect(details.correctedSql).toBe('SELECT orderid FROM docs WHERE status = :s');
+  expect((await engine.query({ sql: details.correctedSql ?? '', parameters })).rows).toEqual([[1]]);
+});
+
+test('a correction is checked and never run', async () => {
+  const { message, details } = await errorOf("SELECT error('ran' || statuss) FROM docs");
+  expect(message).toContain('"statuss" not found');
+  expect(details.correctedSql).toBe("SELECT error('ran' || status) FROM docs");
+});
+
+test('a statement is corrected where it is only checked', async () => {
+  const refused = engine.inspect({ sql: 'SELECT statuss FROM docs' });
+  await expect(refused).rejects.toMatchObject({
+    details: { correctedSql: 'SELECT status FROM docs', line: 1, column: 8 },
+  });
+});
+
+test('after an error the connection answers as before', async () => {
+  await errorOf('SELECT sum(price), staus FROM docs');
+  expect((await engine.query({ sql: 'SELECT count(*) FROM docs' })).rows).toEqual([[2]]);
+});
