@@ -4,11 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient } from '../src/http/client.ts';
 import { SERVICE_THREADS_ENV } from '../src/native-threads.ts';
+import { openSender, type Sender } from './sender.ts';
 
 /** A service in a process of its own, and a client for it. */
 export interface LocalService {
   child: ChildProcess;
   client: Client;
+  /** The same without the work of a client. */
+  sender: Sender;
   /** The URL of its MCP endpoint. */
   url: URL;
 }
@@ -29,7 +32,7 @@ export async function startService(bin: string, folder: string, watcher?: string
       const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
       const client = createClient({ target, apiKey });
       await client.getCurrentUser({});
-      return { child, client, url };
+      return { child, client, sender: openSender(target.socketPath, apiKey), url };
     } catch (error) {
       if (attempt > 1_000) throw error;
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -37,8 +40,9 @@ export async function startService(bin: string, folder: string, watcher?: string
   }
 }
 
-export async function stopService({ child, client }: LocalService): Promise<void> {
+export async function stopService({ child, client, sender }: LocalService): Promise<void> {
   await client.close();
+  sender.close();
   child.kill('SIGTERM');
   await once(child, 'exit');
 }

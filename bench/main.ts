@@ -102,7 +102,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   const data = join(folder, 'data');
   const socketPath = join(data, 'service.sock');
   const start = () => startService(bin, data);
-  let { child, client, url } = await start();
+  let { child, client, sender, url } = await start();
   const baseline = await openBaseline(join(folder, 'baseline.duckdb'));
   try {
     await client.createWorkspace({ name: 'bench' });
@@ -110,7 +110,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       const file = join(folder, 'ingest.jsonl');
       await writeLines(file, INGEST_DOCUMENTS);
       const documents = Array.from({ length: INGEST_DOCUMENTS }, (_, number) => benchDocument(number));
-      await benchIngest(client, baseline, file, documents);
+      await benchIngest({ client, sender }, baseline, file, documents);
     }
     if (['c', 'e', 'f', 'g', 'h', 'i', 'j'].some(wanted)) {
       await client.createCollection({ workspace: 'bench', name: 'big' });
@@ -130,19 +130,19 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
     // Not by default, since it loads the documents into other databases.
     if (sections.includes('j')) await benchPeers(client, 'big', folder, file);
     if (wanted('i')) {
-      await stopService({ child, client, url });
+      await stopService({ child, client, sender, url });
       await benchCold(async () => {
         const service = await start();
         return { ...service, stop: () => stopService(service) };
       }, 'big');
-      ({ child, client, url } = await start());
+      ({ child, client, sender, url } = await start());
     }
     if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client, url);
     if (wanted('e')) await benchFreshness(client, 'big', 300);
     if (wanted('f')) await benchWrites(client, baseline, 'big', QUERY_DOCUMENTS, join(folder, 'written.jsonl'));
   } finally {
     baseline.close();
-    await stopService({ child, client, url });
+    await stopService({ child, client, sender, url });
     await rm(folder, { recursive: true, force: true });
   }
 }

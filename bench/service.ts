@@ -2,17 +2,19 @@ import type { Client } from '../src/http/client.ts';
 import type { Baseline } from './baseline.ts';
 import { loadSql } from './baseline.ts';
 import type { BenchDocument } from './documents.ts';
+import type { LocalService } from './local-service.ts';
 import { median, ms, printHeading, printRow, quantile, timeMs } from './measure.ts';
+import { bodyOf, documentsOf, type Sender } from './sender.ts';
 
-/** Sends documents in batches, with several requests at a time. Returns the total time in milliseconds. */
-async function loadBatches(client: Client, collection: string, batches: readonly BenchDocument[][], atOnce: number) {
+/** Sends bodies of documents, with several requests at a time. Returns the total time in milliseconds. */
+async function sendAll(sender: Sender, collection: string, bodies: readonly Buffer[], atOnce: number) {
   let next = 0;
-  const sendAll = async () => {
-    for (let data = batches[next++]; data !== undefined; data = batches[next++]) {
-      await client.addDocuments({ workspace: 'bench', collection, data }, { timeoutMs: 600_000 });
+  const send = async () => {
+    for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
+      await sender.send('POST', documentsOf(collection), body);
     }
   };
-  return timeMs(() => Promise.all(Array.from({ length: atOnce }, sendAll)));
+  return timeMs(() => Promise.all(Array.from({ length: atOnce }, send)));
 }
 
 /** Sends documents in batches, one request after the other. Returns the milliseconds spent in requests. */
@@ -37,9 +39,9 @@ export async function load(
   return spent;
 }
 
-/** (b) Documents per second through the HTTP core, compared with DuckDB reading the same documents from a file. */
+/** (b) Documents per second over REST, compared with DuckDB reading the same documents from a file. */
 export async function benchIngest(
-  client: Client,
+  { client, sender }: Pick<LocalService, 'client' | 'sender'>,
   baseline: Baseline,
   file: string,
   documents: readonly BenchDocument[],
@@ -48,14 +50,14 @@ export async function benchIngest(
   const perSecond = (elapsed: number) => (documents.length / elapsed) * 1_000;
   for (const [batch, atOnce] of INGEST) {
     const batches = Array.from({ length: documents.length / batch }, (_, index) =>
-      documents.slice(index * batch, (index + 1) * batch),
+      bodyOf(documents.slice(index * batch, (index + 1) * batch)),
     );
     const ours: number[] = [];
     const theirs: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const name = `ingest-${batch}-${atOnce}-${round}`;
       await client.createCollection({ workspace: 'bench', name });
-      ours.push(await loadBatches(client, name, batches, atOnce));
+      ours.push(await sendAll(sender, name, batches, atOnce));
       await client.deleteCollection({ workspace: 'bench', collection: name });
       theirs.push(await timeMs(() => baseline.run(loadSql('ingest', file))));
       await baseline.run('DROP TABLE ingest');
