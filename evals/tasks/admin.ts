@@ -120,16 +120,17 @@ const tasks: readonly Omit<Task, 'kind'>[] = [
     id: 'restore',
     question: `The collection ${OPS}.receipts was deleted by mistake an hour ago. Get it back. If you cannot do it yourself, say what I have to type.`,
     form: 'the command to type, or "done"',
-    truth: () => ({ contains: /trash\s+(?:list|restore)/i }),
+    truth: () => ({ contains: /trash\s+(?:list|restore)|\b(?:done|restored)\b/i }),
     prepare: async (client) => {
       await filled(client, { workspace: OPS, name: 'receipts' }, [{ n: 1 }, { n: 2 }]);
       await client.deleteCollection({ workspace: OPS, collection: 'receipts' });
     },
     // An empty collection in its place would be in the way of what comes back.
-    check: async (client) =>
-      (await ifThere(client.getCollection({ workspace: OPS, collection: 'receipts' }))) === undefined
-        ? undefined
-        : 'there is another collection of that name now',
+    check: async (client, said) => {
+      const found = await ifThere(client.getCollection({ workspace: OPS, collection: 'receipts' }));
+      if (found === undefined) return /trash\s+(?:list|restore)/i.test(JSON.stringify(said)) ? undefined : 'it is not there';
+      return found.stats?.doc_count === 2 ? undefined : 'there is another collection of that name now';
+    },
   },
 ];
 
