@@ -128,7 +128,8 @@ const tasks: readonly Omit<Task, 'kind'>[] = [
     // An empty collection in its place would be in the way of what comes back.
     check: async (client, said) => {
       const found = await ifThere(client.getCollection({ workspace: OPS, collection: 'receipts' }));
-      if (found === undefined) return /trash\s+(?:list|restore)/i.test(JSON.stringify(said)) ? undefined : 'it is not there';
+      if (found === undefined)
+        return /trash\s+(?:list|restore)/i.test(JSON.stringify(said)) ? undefined : 'it is not there';
       return found.stats?.doc_count === 2 ? undefined : 'there is another collection of that name now';
     },
   },
