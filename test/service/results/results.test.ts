@@ -42,7 +42,9 @@ it('gives with each page the warnings that the answer of its query had', async (
   const data = Array.from({ length: 80 }, (_, n) => ({ _id: `d${n}`, n: n === 7 ? 'x' : n }));
   await service.call('POST', '/v1/orgs/self/ws/commons/collections/odd/docs', { data });
   const { body } = await run('SELECT _id, n + 0 AS n FROM odd', '5');
-  expect(body.warnings).toEqual([expect.stringContaining('1 value of "n" in commons.odd')]);
+  expect(body.warnings).toEqual([
+    expect.stringContaining('commons.odd: values that do not fit their field are NULL here: 1 of n (BIGINT)'),
+  ]);
   const page = await rowsOf(body.query_id, { where: 'n IS NULL' });
   expect(page.body.data).toMatchObject({ results: [{ _id: 'd7', n: null }], warnings: body.warnings });
 });
