@@ -3,8 +3,12 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { expect } from 'vitest';
+import type { Client } from '../../src/http/client.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { createServer } from '../../src/mcp/server.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 
 export interface FormParams {
   message: string;
@@ -45,6 +49,21 @@ function serve(assistant: Assistant) {
   const [here, there] = InMemoryTransport.createLinkedPair();
   serveStdio(({ era }) => createServer(assistant, era), { transport: there });
   return here;
+}
+
+/** An assistant with all tools that asks before it deletes; a fault of the server itself fails the test. */
+export function askingAssistant(client: () => Client): Assistant {
+  return {
+    connect: async () => client(),
+    version: '1',
+    log: { info: () => {}, warn: () => {}, error: (details: object) => expect.unreachable(JSON.stringify(details)) },
+    principal: 'me',
+    tools: tools(),
+    approvals: createApprovals(),
+    guard: 'ask',
+    command: 'colloquy',
+    means: {},
+  };
 }
 
 /** A client of each era, connected to a server of its own in this process through the complete wire format. */

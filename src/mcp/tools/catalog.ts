@@ -27,6 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
   tag_name: 'tag',
   virtualInstanceId: 'virtual_instance',
 };
+
 /** The name in all tools of what the API names `name`. */
 export function listedName(name: string): string {
   return NAMES[name] ?? name;

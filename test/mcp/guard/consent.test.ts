@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../../src/http/client.ts';
-import type { Assistant } from '../../../src/mcp/assistant.ts';
 import { callTool } from '../../../src/mcp/call.ts';
-import { createApprovals } from '../../../src/mcp/guard/signed-states.ts';
-import { tools } from '../../../src/mcp/tools/tools.ts';
 import { startTestService, type TestService } from '../../service/harness.ts';
 import { pairAt } from '../../service/pages/browser.ts';
-import { agree, type FormParams, PEERS, type Peer, type RawResult } from '../peers.ts';
+import { agree, askingAssistant, type FormParams, PEERS, type Peer, type RawResult } from '../peers.ts';
 
 /** A yes covers what the question named, and nothing else: what was added since is asked about again, or refused. */
 
@@ -39,17 +36,7 @@ const isThere = () =>
   );
 
 async function peerOf(era: string, human?: (params: FormParams) => Promise<ReturnType<typeof agree>>): Promise<Peer> {
-  const assistant: Assistant = {
-    connect: async () => client,
-    version: '1',
-    log: { info: () => {}, warn: () => {}, error: (details: object) => expect.unreachable(JSON.stringify(details)) },
-    principal: 'me',
-    tools: tools(),
-    approvals: createApprovals(),
-    guard: 'ask',
-    command: 'colloquy',
-    means: {},
-  };
+  const assistant = askingAssistant(() => client);
   const open = PEERS[era];
   if (open === undefined) throw new Error(era);
   return open(assistant, { ...(human && { human }), capable: human !== undefined });

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../../src/http/client.ts';
-import type { Assistant } from '../../../src/mcp/assistant.ts';
 import { type Confirmation, callTool } from '../../../src/mcp/call.ts';
-import { createApprovals } from '../../../src/mcp/guard/signed-states.ts';
-import { tools } from '../../../src/mcp/tools/tools.ts';
 import { startTestService, type TestService } from '../../service/harness.ts';
-import { agree, type FormParams, PEERS, type RawResult } from '../peers.ts';
+import { agree, askingAssistant, type FormParams, PEERS, type RawResult } from '../peers.ts';
 
 let service: TestService;
 let client: Client;
@@ -174,17 +171,7 @@ describe('delete_documents_where', () => {
 });
 
 describe.each(Object.entries(PEERS))('a question about a condition, over %s,', (_, open) => {
-  const assistant: Assistant = {
-    connect: async () => client,
-    version: '1',
-    log: { info: () => {}, warn: () => {}, error: (details: object) => expect.unreachable(JSON.stringify(details)) },
-    principal: 'me',
-    tools: tools(),
-    approvals: createApprovals(),
-    guard: 'ask',
-    command: 'colloquy',
-    means: {},
-  };
+  const assistant = askingAssistant(() => client);
   const at = (collection: string) => ({ workspace: 'commons', collection });
   const add = (collection: string, data: object[]) => client.addDocuments({ ...at(collection), data: data as never });
   const call = { name: 'delete_documents_where', arguments: {} };
