@@ -1,0 +1,75 @@
+import { isUtf8 } from 'node:buffer';
+import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
+import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_ITEMS_MAX,
+  REFUSED_TEXT_MAX,
+  type RefusedItem,
+  type SourceBatch,
+  type SourceChange,
+  type SourceProgress,
+} from './source.ts';
+
+/** What an item's bytes are: one JSON object, or why not, as a clause. Bounded before it is parsed. */
+export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject } | { reason: string }> {
+  if (bytes.length > ITEM_BYTES_MAX)
+    return { reason: `has ${bytes.length} bytes, and one document may have ${ITEM_BYTES_MAX}` };
+  if (!isUtf8(bytes)) return { reason: 'is not text in UTF-8' };
+  const text = bytes.toString().trim();
+  if (text.startsWith('{') && endOfItem(Buffer.from(text), 0) <= 0)
+    return { reason: 'does not end, or is nested too deeply, or holds too many values' };
+  try {
+    const value = await parseJsonInTurns(text);
+    return isObject(value) ? { document: value } : { reason: 'is no JSON object' };
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return { reason: `is no JSON: ${error.message}` };
+    throw error;
+  }
+}
+
+/** An item that is refused, with as much of its text as is kept. */
+export function refusedItem(item: string, reason: string, bytes?: Buffer): RefusedItem {
+  // Half a character at the end is no matter: it is shown to a person.
+  return { item, reason, text: bytes?.subarray(0, REFUSED_TEXT_MAX).toString() };
+}
+
+/** Collects what is read until it is enough for a batch. */
+export interface Collecting {
+  readonly isEmpty: boolean;
+  readonly isFull: boolean;
+  /** `bytes`: the size of what it came from. */
+  add(change: SourceChange, bytes: number): void;
+  refuse(refused: RefusedItem): void;
+  /** What was collected, and begins anew. */
+  take(checkpoint: JsonObject, progress: SourceProgress): SourceBatch;
+}
+
+export function createCollecting(): Collecting {
+  let changes: SourceChange[] = [];
+  let refused: RefusedItem[] = [];
+  let size = 0;
+  return {
+    get isEmpty() {
+      return changes.length + refused.length === 0;
+    },
+    get isFull() {
+      return changes.length + refused.length >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
+    },
+    add(change, bytes) {
+      changes.push(change);
+      size += bytes;
+    },
+    refuse(one) {
+      refused.push(one);
+      size += one.text?.length ?? 0;
+    },
+    take(checkpoint, progress) {
+      const batch = { changes, refused, checkpoint, progress };
+      changes = [];
+      refused = [];
+      size = 0;
+      return batch;
+    },
+  };
+}

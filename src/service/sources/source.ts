@@ -1,0 +1,120 @@
+import type { Logger } from 'pino';
+import type { JsonObject } from '../../contract/json/json.ts';
+import type { NewDocument } from '../../engine/engine.ts';
+
+/*
+ * What every kind of source is: something that checks its settings and yields batches from a checkpoint on. It knows its
+ * own system and nothing else. Scheduling, retries, transactions, status and limits are written once around it (runner.ts).
+ */
+
+/** One document as the source has it now, or that it is gone. */
+export interface SourceChange {
+  /** Its `_id`: the source's own, or derived from the position; the same whenever the item is read again, never random. */
+  id: string;
+  /** Without `_id`; with `_event_time` if the source says when it was. Null: deleted. */
+  document: JsonObject | null;
+  /** Types of top-level fields that JSON does not have, as in the engine's `NewDocument`. */
+  declared?: NewDocument['declared'];
+  /** What names it at the source, for status and errors, such as `orders/0/17`. */
+  item: string;
+}
+
+/** An item that is no document. */
+export interface RefusedItem {
+  item: string;
+  /** Why, as a clause: "is no JSON: …". Holds no secret. */
+  reason: string;
+  /** The item's own text, or as much of it as `REFUSED_TEXT_MAX` lets. */
+  text?: string | undefined;
+}
+
+/** How far the source is. */
+export interface SourceProgress {
+  /** `scan`: reading what was there at the beginning; `changes`: what came since. */
+  phase: 'scan' | 'changes';
+  /** Items of the initial read that were seen so far, and how many there are, if the source says so. */
+  scanned?: number | undefined;
+  scanTotal?: number | undefined;
+  /** When the newest item of the batch happened at the source, in milliseconds since 1970. */
+  itemTimeMs?: number | undefined;
+  /** Items that are at the source and not yet read, if it says so. */
+  behind?: number | undefined;
+}
+
+/** What a source yields: its documents, deletes, what it remembers and its checkpoint become durable together. */
+export interface SourceBatch {
+  /** In their order at the source: of several with one id the last wins. At most `BATCH_ITEMS_MAX`, about `BATCH_BYTES_MAX`. */
+  changes: readonly SourceChange[];
+  refused: readonly RefusedItem[];
+  /** From where to go on behind this batch. A few kilobytes. */
+  checkpoint: JsonObject;
+  progress: SourceProgress;
+  /** What the source remembers of single items, such as the version of each object of a bucket, however many there are. */
+  memory?: { put: ReadonlyMap<string, string>; forget: readonly string[] } | undefined;
+}
+
+/** What a source remembers, read back page by page. */
+export interface SourceMemory {
+  /** The entries behind the key `after` (null: the first), in order of their keys' UTF-8 bytes; at most `max`. */
+  after(after: string | null, max: number): Promise<[key: string, value: string][]>;
+}
+
+export const BATCH_ITEMS_MAX = 5_000;
+export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+export const REFUSED_TEXT_MAX = 4 * 1024;
+
+/** A connection to one source. */
+export interface SourceReader {
+  /**
+   * Whether the source can be read with these settings: it is there, and lets us in. Rejects a `SourceError` otherwise.
+   * Called when the collection is made, and never while `read` runs.
+   */
+  check(signal: AbortSignal): Promise<void>;
+  /**
+   * Batches from a checkpoint on; undefined: from the beginning. Also yields batches without changes, whenever progress
+   * or the checkpoint is another one, but not more often than every second. It ends when everything is read that is there
+   * now, and is then called again after `pollMs`; where the source announces changes it never ends by itself. Rejects a
+   * `SourceError`, and the signal's reason. What is unfinished when the caller stops asking is simply read again.
+   */
+  read(checkpoint: JsonObject | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>;
+  /** How long to wait after `read` has ended, in milliseconds (default 0). */
+  readonly pollMs?: number | undefined;
+  close(): Promise<void>;
+}
+
+export interface SourceOptions {
+  /** The fields of the integration's kind as the caller gave them, with secrets. Never to be logged or quoted. */
+  connection: JsonObject;
+  /** The fields of the source's kind, and `format_params`. */
+  settings: JsonObject;
+  formatParams: JsonObject | null;
+  /** When the collection was made, in milliseconds since 1970. */
+  createdMs: number;
+  memory: SourceMemory;
+  log: Logger;
+}
+
+/** The module of a kind, loaded when a source of it is first needed. */
+export interface SourceModule {
+  openSource(options: SourceOptions): Promise<SourceReader>;
+}
+
+/**
+ * Why a source cannot be read.
+ *
+ * - `settings`: something that its settings name is not there, or not as they say (a bucket, a topic, a table).
+ * - `denied`: it does not let us in.
+ * - `unreachable`: it does not answer, or answers that it is busy; trying again helps. What any other error counts as.
+ * - `lost`: it no longer has the position of the checkpoint, so that changes would be missing; only a new initial read helps.
+ */
+export type SourceFault = 'settings' | 'denied' | 'unreachable' | 'lost';
+
+/** The message is a sentence for a person, names the thing and what to do, and holds no secret. */
+export class SourceError extends Error {
+  readonly fault: SourceFault;
+  constructor(fault: SourceFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SourceError';
+    this.fault = fault;
+  }
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import base from './vitest.config.ts';
+
+/** Sources against real servers, which `scripts/test-sources.mjs` runs. */
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    include: ['test/sources/**/*.test.ts'],
+    exclude: [],
+    maxWorkers: 1,
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
+  },
+});
