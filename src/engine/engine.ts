@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
+import type { Batches } from './batches.ts';
 import type { DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
@@ -6,6 +7,7 @@ import type { EngineSize } from './limits.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
+export type { Batch, BatchOutcome } from './batches.ts';
 export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 export type {
   Computed,
@@ -29,7 +31,7 @@ export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgr
  * Every method that fails rejects with an `ApiError` from the contract. Writes are durable when their promise resolves,
  * and visible to every query that starts after that.
  */
-export interface Engine extends Expressions {
+export interface Engine extends Expressions, Batches {
   /** Metadata records as stored, read once at start. */
   readonly records: readonly StoredRecord[];
 
@@ -201,6 +203,8 @@ export type Change =
   | { do: 'restoreCollection'; table: string }
   /** Drops documents of the trash for good, which were deleted from `table` under these names. */
   | { do: 'dropDocuments'; trash: readonly string[]; table: string }
+  /** Forgets what a source of a table remembers. */
+  | { do: 'forgetMemory'; table: string; source: number }
   /**
    * Creates a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.

@@ -24,6 +24,7 @@ import { Store } from './storage/store.ts';
 import { createCatalog, loadCatalog, requireTable } from './tables/catalog.ts';
 import { planChanges } from './tables/changes.ts';
 import { copyStored, countStored, syncCopy } from './tables/copy.ts';
+import { readMemory } from './tables/memory.ts';
 import { migrate } from './tables/migrations.ts';
 import { createStats } from './tables/stats.ts';
 import { METADATA_LOCK } from './tables/store-documents.ts';
@@ -164,6 +165,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     spool,
     ...createWrites(context),
     ...createRowLoads({ ...context, connect: () => store.connect(), reading: store.reading.bind(store) }),
+    memoryOf: (table, source, after, max) => store.read((sql) => readMemory(sql, table, source, after, max)),
     ...createExpressions(queries, limits),
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);

@@ -215,7 +215,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
       ].filter((change) => change.workspace !== 'unused') as Parameters<typeof again.commit>[0],
     );
     await again.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11]]);
   });
 });
 
@@ -232,6 +232,7 @@ describe('migrate()', () => {
     expect(fresh.map(([, name]) => name)).toEqual([
       'aliases',
       'log_marks',
+      'memory',
       'records',
       'tables',
       'trash',
@@ -250,13 +251,13 @@ describe('migrate()', () => {
       ...VERSION_3,
       ...VERSION_4,
       'ALTER TABLE "_meta"."tables" RENAME COLUMN shape TO form',
-      'INSERT INTO "_meta"."versions" VALUES (11, now())',
+      'INSERT INTO "_meta"."versions" VALUES (12, now())',
     ]);
     const before = readFileSync(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(
-        /its schema version 11 is newer than 10, the latest that this program knows\. Update this program\./,
+        /its schema version 12 is newer than 11, the latest that this program knows\. Update this program\./,
       ),
     });
     expect(readFileSync(folder.file).equals(before)).toBe(true);
@@ -280,7 +281,7 @@ describe('migrate()', () => {
     const engine = await openSmall(folder.file);
     expect((await engine.stats('c_1')).docCount).toBe(2);
     await engine.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11]]);
   });
 
   test('leaves nothing of a step that fails halfway', async () => {
@@ -314,7 +315,7 @@ async function expectWhole(copy: string): Promise<void> {
   } finally {
     await engine.close();
   }
-  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10]]);
+  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11]]);
 }
 
 describe.each(FILES.filter(([name]) => name === 'version 1' || (isLong && name === 'version 5')))(

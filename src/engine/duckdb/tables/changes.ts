@@ -24,6 +24,7 @@ import {
   viewOf,
 } from './catalog.ts';
 import { HASH_COLUMN } from './columns.ts';
+import { forgetMemory } from './memory.ts';
 import { storeRecord } from './records.ts';
 import { dropKept, storeKeptAsText } from './trash.ts';
 
@@ -79,6 +80,8 @@ function planChange(catalog: Catalog, staged: Catalog, change: Change): Step {
       return planRestoreCollection(catalog, staged, change.table);
     case 'dropDocuments':
       return { run: (sql) => dropKept(sql, change.trash), remember: () => undefined };
+    case 'forgetMemory':
+      return { run: (sql) => forgetMemory(sql, change.table, change.source), remember: () => undefined };
     case 'putAlias':
       return planPutAlias(catalog, staged, change);
     case 'dropAlias':
@@ -175,6 +178,7 @@ function planDropCollection(catalog: Catalog, staged: Catalog, id: string): Step
       if (catalog.withDeleted.has(id)) await storeKeptAsText(sql, table);
       await sql(`DROP TABLE ${dataTable(id)}`);
       await sql('DELETE FROM "_meta"."tables" WHERE id = $1', id);
+      await forgetMemory(sql, id);
     },
     remember() {
       catalog.trashed.delete(id);

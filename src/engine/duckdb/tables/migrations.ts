@@ -42,6 +42,7 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   [],
   // A `shape` may have declared types.
   [],
+  ['CREATE TABLE "_meta"."memory" (table_id VARCHAR, source INTEGER, key VARCHAR, value VARCHAR)'],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */

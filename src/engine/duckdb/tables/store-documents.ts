@@ -51,7 +51,14 @@ export async function storeDocuments(
   context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
-  { finish, onNews }: { finish?: (sql: Sql) => Promise<void>; onNews?: OnFieldNews | undefined } = {},
+  {
+    finish,
+    onNews,
+  }: {
+    /** Given the event times of the documents that were replaced, by id. */
+    finish?: (sql: Sql, existed: ReadonlyMap<string, bigint>) => Promise<void>;
+    onNews?: OnFieldNews | undefined;
+  } = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   let fit = await fitAll(before.shape, documents);
@@ -65,10 +72,10 @@ export async function storeDocuments(
   const { shape, written } = fit;
   const changed = [...retyped.keys(), ...mapped.retyped];
   const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
-  return store(context, before, stored, async (sql, table, timeOf) => {
+  return store(context, before, stored, async (sql, table, timeOf, existed) => {
     const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
-    await finish?.(sql);
+    await finish?.(sql, existed);
   });
 }
 
@@ -144,7 +151,12 @@ async function store(
   { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
   before: Table,
   { shape, retyped, ids, given = ids, written, onNews }: Stored,
-  insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
+  insert: (
+    sql: Sql,
+    table: Table,
+    timeOf: (id: string) => bigint,
+    existed: ReadonlyMap<string, bigint>,
+  ) => Promise<void>,
 ): Promise<Map<string, bigint>> {
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
@@ -155,7 +167,7 @@ async function store(
     const stored = await transaction(async (sql) => {
       if (isWider) await alterTable(sql, catalog, before, { after: table, retyped });
       const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
-      await insert(sql, table, (id) => existed.get(id) ?? now);
+      await insert(sql, table, (id) => existed.get(id) ?? now, existed);
       return existed;
     });
     knownIds.stored(before.id, ids.length);

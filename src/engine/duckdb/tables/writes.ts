@@ -16,6 +16,7 @@ import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
+import { storeBatch } from './store-batch.ts';
 import { alterTable, METADATA_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 
@@ -24,6 +25,7 @@ export type Writes = Pick<
   Engine,
   | 'addDocuments'
   | 'addText'
+  | 'storeBatch'
   | 'deleteDocuments'
   | 'markSql'
   | 'restoreDocuments'
@@ -95,6 +97,8 @@ export function createWrites(context: WritesContext): Writes {
       const added = { text, shape, scanned, onNews };
       return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
     },
+
+    storeBatch: (id, batch) => withTable(id, (table) => storeBatch(context, table, batch)),
 
     markSql: (id) => markSql(requireTable(catalog, id).shape),
 

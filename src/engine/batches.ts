@@ -1,0 +1,35 @@
+import type { NewDocument } from './documents.ts';
+import type { RecordChange, WriteOutcome } from './engine.ts';
+import type { OnFieldNews } from './field-news.ts';
+
+/** What a source of a collection yields, to be stored as a whole. */
+export interface Batch {
+  /** As in `addDocuments`. */
+  documents: readonly NewDocument[];
+  /** Ids of documents that are gone at the source, none of them in `documents`. They do not go to the trash. */
+  deletes: readonly string[];
+  /** What the source remembers from now on. */
+  memory?: { source: number; put: ReadonlyMap<string, string>; forget: readonly string[] } | undefined;
+  /** The records to store with it, which nobody else changes meanwhile, given what becomes of the documents. */
+  records(outcome: BatchOutcome): readonly RecordChange[];
+  onNews?: OnFieldNews | undefined;
+}
+
+export interface BatchOutcome {
+  /** One for each document, in order. */
+  documents: WriteOutcome[];
+  /** Documents that were there and are deleted. */
+  deleted: number;
+}
+
+/** Collections that are filled from elsewhere. */
+export interface Batches {
+  /** Stores a batch in one durable step, or nothing of it. */
+  storeBatch(table: string, batch: Batch): Promise<BatchOutcome>;
+
+  /**
+   * What a source of a table remembers: the entries behind the key `after` (null: the first), in order of their keys'
+   * bytes in UTF-8; at most `max`. It goes with the table.
+   */
+  memoryOf(table: string, source: number, after: string | null, max: number): Promise<[key: string, value: string][]>;
+}

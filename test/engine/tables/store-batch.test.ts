@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { BatchOutcome, Engine, RecordChange } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../harness.ts';
+
+let engine: Engine;
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+});
+beforeEach(() =>
+  engine.commit([
+    { do: 'dropCollection', table: 't' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]),
+);
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const record = (n: number): RecordChange => ({ do: 'putRecord', kind: 'at', key: 't', value: { n } });
+const none = () => [];
+const allRows = () => rowsOf(engine, 'SELECT * EXCLUDE _event_time FROM docs ORDER BY _id');
+
+/** Closes and opens the engine, so that only what is durable is there. */
+async function reopened(): Promise<Engine> {
+  await engine.close();
+  engine = await openSmall(folder.file);
+  return engine;
+}
+
+test('documents, deletes, memory and records of a batch are stored together, and survive', async () => {
+  await engine.addDocuments('t', [doc('a', { n: 1 }), doc('b', { n: 2 })]);
+  const seen: BatchOutcome[] = [];
+  const outcome = await engine.storeBatch('t', {
+    documents: [doc('b', { n: 3 }), doc('c', { n: 4 }), doc('x', { n: Infinity })],
+    deletes: ['a', 'missing', 'a'],
+    memory: { source: 0, put: new Map([['k', 'v1']]), forget: [] },
+    records(one) {
+      seen.push(structuredClone(one));
+      return [record(7)];
+    },
+  });
+  expect(statusesOf(outcome.documents)).toEqual(['replaced', 'added', 'error']);
+  expect(outcome.deleted).toBe(1);
+  expect(seen).toEqual([outcome]);
+  await reopened();
+  expect(await allRows()).toEqual([
+    ['b', 3],
+    ['c', 4],
+  ]);
+  expect(engine.records).toContainEqual({ kind: 'at', key: 't', value: { n: 7 } });
+  expect(await engine.memoryOf('t', 0, null, 10)).toEqual([['k', 'v1']]);
+});
+
+test('a batch whose record cannot be made stores nothing', async () => {
+  const failing = engine.storeBatch('t', {
+    documents: [doc('a', { n: 1 })],
+    deletes: [],
+    memory: { source: 0, put: new Map([['k', 'v']]), forget: [] },
+    records() {
+      throw new Error('no record');
+    },
+  });
+  await expect(failing).rejects.toThrow();
+  expect(await allRows()).toEqual([]);
+  expect(await engine.memoryOf('t', 0, null, 10)).toEqual([]);
+});
+
+test('a batch that only deletes, or only has a record, is one as well', async () => {
+  await engine.addDocuments('t', [doc('a', { n: 1 })]);
+  expect(await engine.storeBatch('t', { documents: [], deletes: ['a'], records: none })).toEqual({
+    documents: [],
+    deleted: 1,
+  });
+  await engine.storeBatch('t', { documents: [], deletes: [], records: () => [record(8)] });
+  await reopened();
+  expect(engine.records).toContainEqual({ kind: 'at', key: 't', value: { n: 8 } });
+});
+
+test('memory is read in the order of its bytes, page by page, by source, and replaced or forgotten by key', async () => {
+  const put = new Map(['é', 'a/2', 'B', 'a', '😀', '￿', 'a/10'].map((key) => [key, `of ${key}`]));
+  const store = (memory: { source: number; put: Map<string, string>; forget: string[] }) =>
+    engine.storeBatch('t', { documents: [], deletes: [], memory, records: none });
+  await store({ source: 0, put, forget: [] });
+  await store({ source: 1, put: new Map([['other', '1']]), forget: [] });
+  await store({ source: 0, put: new Map([['a', 'new']]), forget: ['B', 'never there'] });
+  const first = await engine.memoryOf('t', 0, null, 3);
+  const rest = await engine.memoryOf('t', 0, first.at(-1)?.[0] ?? null, 10);
+  const sorted = [...put.keys()]
+    .filter((key) => key !== 'B')
+    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  expect([...first, ...rest].map(([key]) => key)).toEqual(sorted);
+  expect(first[0]).toEqual(['a', 'new']);
+  await engine.commit([{ do: 'forgetMemory', table: 't', source: 0 }]);
+  expect(await engine.memoryOf('t', 0, null, 10)).toEqual([]);
+  expect(await engine.memoryOf('t', 1, null, 10)).toEqual([['other', '1']]);
+});
+
+test('memory stays with a collection in the trash, and goes with it for good', async () => {
+  const memory = { source: 0, put: new Map([['k', 'v']]), forget: [] };
+  await engine.storeBatch('t', { documents: [], deletes: [], memory, records: none });
+  await engine.commit([{ do: 'trashCollection', table: 't' }]);
+  expect(await engine.memoryOf('t', 0, null, 10)).toEqual([['k', 'v']]);
+  await engine.commit([{ do: 'restoreCollection', table: 't' }]);
+  await engine.commit([
+    { do: 'dropCollection', table: 't' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]);
+  expect(await engine.memoryOf('t', 0, null, 10)).toEqual([]);
+});
+
+test('documents widen the table within the batch', async () => {
+  await engine.addDocuments('t', [doc('a', { n: 1 })]);
+  await engine.storeBatch('t', {
+    documents: [doc('b', { n: 2.5, s: { t: 'x' } })],
+    deletes: ['a'],
+    records: () => [record(9)],
+  });
+  expect(await rowsOf(engine, 'SELECT _id, n, s.t FROM docs')).toEqual([['b', 2.5, 'x']]);
+});
