@@ -23,8 +23,8 @@ const RUNS = [...QUERIES, 'executeLambdaVersion', 'executeLambdaTag'] as const;
 const KEYS = ['createApiKey', 'createUserApiKey'] as const;
 const LAMBDAS = ['createLambda', 'createLambdaVersion'] as const;
 
-const NO_SOURCES = 'this service reads from no external source; add the documents with addDocuments';
-const NOT_STORED = 'integrations of this service have no such setting, and nothing reads from them';
+const NO_SOURCES = 'this service does not read this kind of source; add the documents with addDocuments';
+const NO_SETTING = 'integrations of this service have no such setting';
 
 export const CLIENT_KEYS: readonly ClientKey[] = [
   {
@@ -68,8 +68,8 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
   },
   {
     in: ['createCollection'],
-    keys: ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'].map((kind) => `sources[].${kind}.*`),
-    ignored: 'a source of this kind is refused, whatever its settings',
+    keys: ['sources[].dynamodb.settings', 'sources[].kafka.use_v3'],
+    ignored: 'it changes how the hosted service reads, not what is read',
   },
   {
     in: ['createCollection'],
@@ -91,11 +91,11 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
   },
   {
     in: ['createCollection'],
-    keys: ['avro', 'bson', 'mssql_dms', 'mysql_dms', 'oracle_dms', 'postgres_dms'].map(
+    keys: ['bson', 'mssql_dms', 'mysql_dms', 'oracle_dms', 'postgres_dms'].map(
       (format) => `sources[].format_params.${format}`,
     ),
     unless: false,
-    refused: 'files are JSON, CSV or XML here',
+    refused: 'files are JSON, CSV, XML, Parquet or Avro here',
   },
   { in: LAMBDAS, keys: ['is_public'], unless: false, refused: 'every call needs an API key' },
   {
@@ -111,22 +111,12 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
     keys: ['azure_blob_storage', 'azure_event_hubs', 'azure_service_bus', 'snowflake'],
     refused: 'there is no such kind of integration here',
   },
-  { in: ['createIntegration'], keys: ['is_write_enabled'], unless: false, refused: NOT_STORED },
+  { in: ['createIntegration'], keys: ['is_write_enabled'], unless: false, refused: NO_SETTING },
   {
     in: ['createIntegration'],
-    keys: [
-      ...['s3', 'kinesis', 'dynamodb'].map((kind) => `${kind}.cloud_role.aws_external_id`),
-      'dynamodb.s3_export_bucket_name',
-      'kafka.aws_role',
-      'kafka.bootstrap_servers',
-      'kafka.connection_string',
-      'kafka.schema_registry_config',
-      'kafka.security_config',
-      'mongodb.tls',
-    ],
-    refused: NOT_STORED,
+    keys: ['dynamodb.s3_export_bucket_name', 'kafka.aws_role', 'kafka.connection_string'],
+    refused: NO_SETTING,
   },
-  { in: ['createIntegration'], keys: ['kafka.use_v3'], unless: false, refused: NOT_STORED },
   {
     in: ['createIntegration'],
     keys: ['kafka.source_status_by_topic'],

@@ -15,6 +15,7 @@ import { queries } from './queries.ts';
 import { results } from './results.ts';
 import type { Contract, Row } from './row.ts';
 import { selections } from './selections.ts';
+import { sourceControl } from './source-control.ts';
 import { trash } from './trash.ts';
 import { users } from './users.ts';
 import { virtualInstances } from './virtual-instances.ts';
@@ -61,6 +62,7 @@ export const extensions = {
   ...backups,
   ...results,
   ...selections,
+  ...sourceControl,
   ...trash,
 } as const satisfies Contract;
 

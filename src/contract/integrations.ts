@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Collection } from './collections.ts';
 import { AnyObject, NewName, resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
-import { secret } from './secret.ts';
+import { issued, secret } from './secret.ts';
 
 /** The kinds of integration; one integration has exactly one of them. */
 export const INTEGRATION_KINDS = [
@@ -51,12 +51,13 @@ const ShownAccessKey = resource({
 
 const ShownKeyOrRole = resource({
   cloud_access_key: ShownAccessKey,
-  cloud_role: resource({ cloud_role_arn: z.string() }),
+  cloud_role: resource({ cloud_role_arn: z.string(), cloud_external_id: z.string() }),
+  endpoint: z.string(),
 });
 
 /** The kinds as returned. */
 const shown = {
-  s3: ShownKeyOrRole,
+  s3: resource({ ...ShownKeyOrRole.shape, path_style: z.boolean() }),
   kinesis: ShownKeyOrRole,
   dynamodb: ShownKeyOrRole,
   redshift: resource({
@@ -66,53 +67,99 @@ const shown = {
     host: z.string(),
     port: z.int(),
     s3_bucket_path: z.string(),
+    tls: z.boolean(),
+    ca_certificate: z.string(),
   }),
-  gcs: resource({ gcp_service_account: AnyObject.describe('Masked but for what names the account') }),
-  segment: AnyObject.describe('All values masked'),
+  gcs: resource({
+    gcp_service_account: AnyObject.describe('Masked but for what names the account'),
+    endpoint: z.string(),
+  }),
+  segment: resource({
+    connection_string: issued(z.string().describe('The write key: whole only in the answer of its creation')),
+    signing_secret: secret(z.string().describe('Masked')),
+  }),
   kafka: resource({
     kafka_topic_names: z.array(z.string()),
     source_status_by_topic: z
       .record(z.string(), z.string())
-      .describe('State by topic, e.g. DORMANT; null while no topic is read'),
+      .describe('State by topic, e.g. ACTIVE or DORMANT; null while no topic is read'),
     kafka_data_format: z.string().describe('e.g. json'),
+    bootstrap_servers: z.string(),
+    security_config: resource({ api_key: z.string(), secret: secret(z.string().describe('Masked')) }),
+    schema_registry_config: resource({
+      url: z.string(),
+      key: z.string(),
+      secret: secret(z.string().describe('Masked')),
+    }),
+    use_v3: z.boolean(),
+    sasl_mechanism: z.string(),
+    tls: z.boolean(),
+    ca_certificate: z.string(),
   }),
-  mongodb: resource({ connection_uri: z.string().describe('Its password is masked') }),
+  mongodb: resource({
+    connection_uri: z.string().describe('Its password is masked'),
+    tls: resource({ ca_certificate: z.string() }),
+  }),
 };
 
 const Text = z.string().min(1);
+const SECRET = 'Secret; never returned';
 
 const AccessKey = z.object({
   cloud_access_key_id: Text,
-  cloud_secret_access_key: secret(Text.describe('Secret; never returned')),
+  cloud_secret_access_key: secret(Text.describe(SECRET)),
 });
 
 // No message of these schemas may repeat a value, which could be a secret. So rules on texts are refinements: the issue
 // of a pattern would contain the text that does not match.
-const KeyOrRole = z
-  .object({ cloud_access_key: AccessKey.nullish(), cloud_role: z.object({ cloud_role_arn: Text }).nullish() })
-  .superRefine(({ cloud_access_key: key, cloud_role: role }, context) => {
-    const isKeyGiven = key !== undefined && key !== null;
-    const isRoleGiven = role !== undefined && role !== null;
-    if (isKeyGiven !== isRoleGiven) return;
-    const got = isKeyGiven ? 'both are given' : 'neither is given';
-    context.addIssue({ code: 'custom', message: `Exactly one of cloud_access_key and cloud_role is needed, ${got}` });
-  });
+const Endpoint = Text.refine(
+  (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !/@/.test(text),
+  'an endpoint is an http or https URL without user and password',
+).describe('Of another store than the cloud provider');
+const Certificate = Text.refine(
+  (text) => text.includes('-----BEGIN CERTIFICATE-----'),
+  'a certificate is text that begins with -----BEGIN CERTIFICATE-----',
+).describe('PEM');
+
+const keyOrRole = {
+  cloud_access_key: AccessKey.nullish(),
+  cloud_role: z.object({ cloud_role_arn: Text, cloud_external_id: Text.nullish() }).nullish(),
+  endpoint: Endpoint.nullish(),
+};
+
+function requireOne(
+  { cloud_access_key: key, cloud_role: role }: { cloud_access_key?: unknown; cloud_role?: unknown },
+  context: z.core.$RefinementCtx,
+): void {
+  const isKeyGiven = key !== undefined && key !== null;
+  const isRoleGiven = role !== undefined && role !== null;
+  if (isKeyGiven !== isRoleGiven) return;
+  const got = isKeyGiven ? 'both are given' : 'neither is given';
+  context.addIssue({ code: 'custom', message: `Exactly one of cloud_access_key and cloud_role is needed, ${got}` });
+}
+
+const KeyOrRole = z.object(keyOrRole).superRefine(requireOne);
 
 const isFilled = (value: object) => Object.keys(value).length > 0;
 
 /** The kinds as given by a caller. */
 const given = {
-  s3: KeyOrRole.nullish(),
+  s3: z
+    .object({ ...keyOrRole, path_style: z.boolean().nullish().describe('Bucket in the path, not in the host') })
+    .superRefine(requireOne)
+    .nullish(),
   kinesis: KeyOrRole.nullish(),
   dynamodb: KeyOrRole.nullish(),
   redshift: z
     .object({
-      cloud_access_key: AccessKey,
+      cloud_access_key: AccessKey.nullish(),
       username: Text,
       password: secret(Text.describe('Secret; never returned')),
       host: Text,
       port: z.int().min(1).max(65_535),
-      s3_bucket_path: Text,
+      s3_bucket_path: Text.nullish(),
+      tls: z.boolean().nullish().describe('Default true'),
+      ca_certificate: Certificate.nullish(),
     })
     .nullish(),
   gcs: z
@@ -120,15 +167,43 @@ const given = {
       gcp_service_account: secret(
         AnyObject.refine(isFilled, 'the object is empty').describe('Holds a secret; never returned'),
       ),
+      endpoint: Endpoint.nullish(),
     })
     .nullish(),
-  segment: secret(AnyObject.describe('Holds secrets; never returned')).nullish(),
+  segment: z
+    .object({
+      connection_string: secret(
+        z
+          .string()
+          .refine(
+            (text) => /^[\x21-\x39\x3b-\x7e]{16,128}$/.test(text),
+            'a write key is 16 to 128 characters, without spaces and colons',
+          )
+          .describe('The write key; default: one is made'),
+      ).nullish(),
+      signing_secret: secret(Text.describe('Secret; requests signed otherwise are refused')).nullish(),
+    })
+    .nullish(),
   kafka: z
     .object({
       kafka_topic_names: z.array(Text).min(1),
       kafka_data_format: Text.refine((text) => /^(json|avro)$/i.test(text), 'the formats are json and avro')
         .nullish()
         .describe('Default json'),
+      bootstrap_servers: Text.nullish().describe('host:port, separated by commas'),
+      security_config: z.object({ api_key: Text, secret: secret(Text.describe(SECRET)) }).nullish(),
+      schema_registry_config: z
+        .object({ url: Endpoint, key: Text.nullish(), secret: secret(Text.describe(SECRET)).nullish() })
+        .nullish(),
+      use_v3: z.boolean().nullish(),
+      sasl_mechanism: Text.refine(
+        (text) => /^(plain|scram-sha-256|scram-sha-512)$/i.test(text),
+        'the mechanisms are plain, scram-sha-256 and scram-sha-512',
+      )
+        .nullish()
+        .describe('Default plain'),
+      tls: z.boolean().nullish().describe('Default true where there is a security_config'),
+      ca_certificate: Certificate.nullish(),
     })
     .nullish(),
   mongodb: z
@@ -142,6 +217,7 @@ const given = {
           )
           .describe('Holds a secret; never returned'),
       ),
+      tls: z.object({ ca_certificate: Certificate }).nullish(),
     })
     .nullish(),
 };
@@ -161,6 +237,20 @@ export type Integration = z.infer<typeof Integration>;
 export function kindsIn(body: { readonly [K in IntegrationKind]?: unknown }): IntegrationKind[] {
   return INTEGRATION_KINDS.filter((kind) => body[kind] !== undefined && body[kind] !== null);
 }
+
+const hasOneKind = (body: object) => kindsIn(body).length === 1;
+const ONE_KIND = {
+  // Checked even if there are other issues: whoever gives two kinds should not have to fix one of them first.
+  when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  error: ({ input }: { input?: unknown }) => {
+    const kinds = kindsIn(input as Parameters<typeof kindsIn>[0]);
+    const got = kinds.length === 0 ? 'none is given' : `${kinds.join(' and ')} are given`;
+    return `Exactly one of ${INTEGRATION_KINDS.join(', ')} is needed, ${got}`;
+  },
+};
+
+/** One kind with its connection details. */
+export const Connection = z.object(given).refine(hasOneKind, ONE_KIND);
 
 const path = '/v1/orgs/self/integrations/{integration}';
 const params = z.object({ integration: z.string().min(1) });
@@ -182,15 +272,7 @@ export const integrations = {
         description: z.string().optional(),
         ...given,
       })
-      .refine((body) => kindsIn(body).length === 1, {
-        // Checked even if there are other issues: whoever gives two kinds should not have to fix one of them first.
-        when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
-        error: ({ input }) => {
-          const kinds = kindsIn(input as Parameters<typeof kindsIn>[0]);
-          const got = kinds.length === 0 ? 'none is given' : `${kinds.join(' and ')} are given`;
-          return `Exactly one of ${INTEGRATION_KINDS.join(', ')} is needed, ${got}`;
-        },
-      }),
+      .refine(hasOneKind, ONE_KIND),
     result: Integration,
     envelope: 'data',
   },

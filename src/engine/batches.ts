@@ -1,6 +1,6 @@
 import type { NewDocument } from './documents.ts';
-import type { RecordChange, WriteOutcome } from './engine.ts';
 import type { OnFieldNews } from './field-news.ts';
+import type { RecordChange, WriteOutcome } from './records.ts';
 
 /** What a source of a collection yields, to be stored as a whole. */
 export interface Batch {

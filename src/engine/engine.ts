@@ -4,6 +4,7 @@ import type { DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
+import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
@@ -22,6 +23,7 @@ export type {
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
+export type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
 
@@ -169,17 +171,6 @@ export interface Engine extends Expressions, Batches {
   close(): Promise<void>;
 }
 
-/** A piece of metadata: the service decides which kinds exist and what the values mean. */
-export interface StoredRecord {
-  kind: string;
-  key: string;
-  value: JsonObject;
-}
-
-export type RecordChange =
-  | { do: 'putRecord'; kind: string; key: string; value: JsonObject }
-  | { do: 'deleteRecord'; kind: string; key: string };
-
 export type Change =
   | RecordChange
   | { do: 'createWorkspace'; workspace: string }
@@ -211,10 +202,6 @@ export type Change =
    */
   | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
   | { do: 'dropAlias'; workspace: string; name: string };
-
-export type WriteOutcome =
-  | { status: 'added' | 'replaced' | 'deleted' | 'changed' }
-  | { status: 'error'; message: string };
 
 /** Where deleted documents go. */
 export interface Keep {

@@ -20,6 +20,7 @@ import type { QueryLog } from './queries/query-log.ts';
 import type { CollectionFiles } from './results/collection-files.ts';
 import type { KeptResults } from './results/kept-results.ts';
 import type { ResultFiles } from './results/result-files.ts';
+import type { Sources } from './sources/sources.ts';
 import type { Supervision } from './supervision/supervision.ts';
 import type { Told, Trash } from './trash/trash-entries.ts';
 
@@ -45,6 +46,7 @@ export interface ServiceContext {
   resultFiles: ResultFiles;
   collectionFiles: CollectionFiles;
   selections: Selections;
+  sources: Sources;
   log: Logger;
   version: string;
   /** Build time (ISO-8601); undefined if run from the sources. */

@@ -22,6 +22,7 @@ import * as browsers from './pages/browsers.ts';
 import * as queries from './queries/queries.ts';
 import * as exports from './results/exports.ts';
 import * as results from './results/results.ts';
+import * as sourceControl from './sources/control.ts';
 import * as trash from './trash/trash.ts';
 
 /** Carries out one operation: takes parsed input, and returns the result without envelope or throws `ApiError`. */
@@ -120,4 +121,9 @@ export const handlers: Handlers = {
   restoreTrash: trash.restoreTrash,
   removeTrash: trash.removeTrash,
   emptyTrash: trash.emptyTrash,
+  getSource: sourceControl.getSource,
+  pauseSource: sourceControl.pauseSource,
+  resumeSource: sourceControl.resumeSource,
+  restartSource: sourceControl.restartSource,
+  updateIntegration: integrations.updateIntegration,
 };

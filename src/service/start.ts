@@ -20,6 +20,7 @@ import { startRetention } from './collections/retention.ts';
 import { createSelections } from './collections/selections.ts';
 import { openCompute } from './compute/compute.ts';
 import { openUsage } from './compute/usage.ts';
+import { connectionOf } from './integrations/integrations.ts';
 import { openSecrets } from './integrations/secrets.ts';
 import { createLambdaStates } from './lambdas/lambda-states.ts';
 import { openLambdaStats } from './lambdas/lambda-stats.ts';
@@ -30,6 +31,7 @@ import { createQueryLog } from './queries/query-log.ts';
 import { createCollectionFiles } from './results/collection-files.ts';
 import { createKeptResults, type ResultLimits } from './results/kept-results.ts';
 import { createResultFiles, type FileLimits } from './results/result-files.ts';
+import { createSources } from './sources/sources.ts';
 import {
   createOutlasting,
   createSupervision,
@@ -74,6 +76,8 @@ export interface ServiceOptions {
   /** Limits on kept query results, and on their exports. */
   results?: Partial<ResultLimits> | undefined;
   exports?: Partial<FileLimits> | undefined;
+  /** The sources of collections do not keep an idle service from leaving: they rest until the next start (default false). */
+  sourcesRest?: boolean | undefined;
   /** Answer cross-origin requests from browsers (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
@@ -259,6 +263,15 @@ async function startOn(
   const resultFiles = createResultFiles(engine, log, options.exports);
   const collectionFiles = createCollectionFiles({ engine, log, hold: () => lifecycle.hold() });
   const selections = createSelections({ hold: () => lifecycle.hold() });
+  const secrets = openSecrets(options.secretKeyFile);
+  const sources = createSources({
+    engine,
+    catalog,
+    usage,
+    connectionOf: async (name) => (await connectionOf({ catalog, secrets }, name)).config,
+    hold: options.sourcesRest === true ? undefined : () => lifecycle.hold(),
+    log,
+  });
   const localSockets = new WeakSet<Socket>();
   const backups = createBackups({ ...options, engine, log });
   const app = options.buildApp({
@@ -267,7 +280,8 @@ async function startOn(
     usage,
     keyAccess,
     compute,
-    secrets: openSecrets(options.secretKeyFile),
+    secrets,
+    sources,
     supervision,
     lambdaStates,
     lambdaStats,
@@ -311,6 +325,7 @@ async function startOn(
     options.purgeEveryMs ?? PURGE_EVERY_MS,
   );
   const reshaping = startReshaping({ ...options, engine, catalog, backups, log });
+  sources.start();
   lifecycle.ready();
   supervision.watch();
   const addresses = listeners.map((listener) => listener.address);
@@ -335,6 +350,7 @@ async function startOn(
     await lifecycle.drained(HAND_OVER_MS);
     await stopListening(listeners);
     await pageServer.close();
+    await sources.close();
     await retention.stop();
     await reshaping.stop();
     results.stop();

@@ -32,9 +32,7 @@ const FIELD_MAPPING = z.object({
 });
 
 /** An uploaded file that is a source of documents, and how to parse it, as in docs/api.md with defaults filled in. */
-const SOURCE = z.object({
-  /** The integration through which it is read; absent: none. */
-  integrationName: z.string().optional(),
+const FILE_SOURCE = z.object({
   fileName: z.string(),
   fileSize: z.int().nullable(),
   uploadTime: z.string().nullable(),
@@ -62,6 +60,42 @@ const SOURCE = z.object({
       }),
     ])
     .nullable(),
+});
+
+/** A source that this service reads. */
+const EXTERNAL_SOURCE = z.object({
+  kind: z.enum(INTEGRATION_KINDS),
+  /** The integration through which it is read. */
+  integrationName: z.string(),
+  /** The fields of its kind, and `format_params`, as given. */
+  settings: AnyObject,
+  formatParams: AnyObject.nullable(),
+  onError: z.enum(['skip', 'stop']),
+  since: z.string(),
+});
+
+const SOURCE = z.union([EXTERNAL_SOURCE, FILE_SOURCE]);
+
+/** How far a source is, stored together with what it yields. */
+const SOURCE_STATE = z.object({
+  /** From where to go on; null: from the beginning. */
+  checkpoint: AnyObject.nullable(),
+  phase: z.enum(['scan', 'changes']),
+  scanned: z.int().nullable(),
+  scanTotal: z.int().nullable(),
+  /** Items so far, those refused not among them. */
+  processed: z.int(),
+  refused: z.int(),
+  lastItem: z.string().nullable(),
+  lastItemAt: z.string().nullable(),
+  isPaused: z.boolean(),
+  /** Why it does not go on by itself; null: it does. */
+  stopped: z.object({ at: z.string(), item: z.string().nullable(), reason: z.string() }).nullable(),
+});
+
+const REFUSED_ITEMS = z.object({
+  /** The latest, newest first. */
+  items: z.array(z.object({ at: z.string(), item: z.string(), reason: z.string(), text: z.string().nullable() })),
 });
 
 const COLLECTION = z.object({
@@ -233,7 +267,13 @@ export const RECORDS = {
     shown: AnyObject,
     /** The kind's fields as given, encrypted; null if none is secret. */
     sealed: Sealed.nullable(),
+    /** Of a key that callers come with: its hash. */
+    keyHash: z.string().optional(),
   }),
+  /** By table and place, `table/0`: how far a source of a collection is. */
+  source: SOURCE_STATE,
+  /** By the same: its items that are no documents. */
+  refusedItems: REFUSED_ITEMS,
   /** By `workspace.name`. */
   alias: z.object({
     name: z.string(),
@@ -291,7 +331,10 @@ export type AliasRecord = RecordOf<'alias'>;
 export type FieldMappingRecord = z.output<typeof FIELD_MAPPING>;
 export type EventTimeRecord = NonNullable<CollectionRecord['eventTimeInfo']>;
 export type SourceRecord = z.output<typeof SOURCE>;
-export type FileFormat = NonNullable<SourceRecord['format']>;
+export type ExternalSource = z.output<typeof EXTERNAL_SOURCE>;
+export type FileSource = z.output<typeof FILE_SOURCE>;
+export type SourceState = z.output<typeof SOURCE_STATE>;
+export type FileFormat = NonNullable<FileSource['format']>;
 
 /** Record key for kinds with a single record. */
 export const SELF = 'self';

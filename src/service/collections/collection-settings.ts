@@ -1,12 +1,12 @@
 import type { FieldSchema, PartitionSpec } from '../../contract/collections.ts';
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { Engine } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
+import type { CallContext } from '../context.ts';
 import { readEventTimeInfo } from '../ingest/event-time-info.ts';
 import { readMappingQuery } from '../ingest/field-mapping-query.ts';
 import { type Refuse, readFieldMappings } from '../ingest/field-mappings.ts';
-import { readSources } from '../ingest/sources.ts';
+import { isFile, readSources } from '../ingest/sources.ts';
 
 /** The settings that a collection is created with and keeps. */
 export type CollectionSettings = Pick<
@@ -23,21 +23,21 @@ export type CollectionSettings = Pick<
 >;
 
 /**
- * The settings of a new collection, checked and with defaults filled in. Throws `invalid_input`, naming the setting, or
+ * The settings of a new collection, checked and with defaults filled in; its sources are asked whether they can be read. Throws `invalid_input`, naming the setting, or
  * `query_error` for a field mapping, or a query over documents, that cannot be computed.
  */
 export async function readCollectionSettings(
-  engine: Pick<Engine, 'checkExpression' | 'readTimes' | 'readTransform'>,
+  { engine, catalog, sources: all, signal }: Pick<CallContext, 'engine' | 'catalog' | 'sources' | 'signal'>,
   input: ParsedInput<'createCollection'>,
 ): Promise<CollectionSettings> {
   const refuse: Refuse = (why) => new ApiError('invalid_input', `Cannot create collection "${input.name}": ${why}.`);
-  const sources = readSources(input.sources ?? [], refuse);
+  const sources = readSources(catalog, input.sources ?? [], refuse);
   const clusteringKey = readClusteringKey(input.clustering_key ?? [], refuse);
   const fieldSchemas = readFieldSchemas(input.field_schemas ?? [], refuse);
   const { event_time_info: info, field_mappings: mappings = [], field_mapping_query: query } = input;
   if (query !== undefined && mappings.length > 0)
     throw refuse('"field_mappings" and "field_mapping_query" are both there; write what the mappings do in the query');
-  return {
+  const settings: CollectionSettings = {
     retentionSecs: input.retention_secs ?? null,
     recognizeTimes: input.recognize_times ?? false,
     eventTimeInfo: info === undefined ? null : await readEventTimeInfo(engine, info, refuse),
@@ -48,6 +48,11 @@ export async function readCollectionSettings(
     fieldSchemas,
     encodingOptions: input.inverted_index_group_encoding_options ?? null,
   };
+  // Last, since it takes the longest.
+  for (const [index, source] of sources.entries()) {
+    if (!isFile(source)) await all.check(source, signal, (why) => refuse(`sources[${index}] ${why}`));
+  }
+  return settings;
 }
 
 /** The type AUTO needs no keys; any other type lists the values to partition by. */

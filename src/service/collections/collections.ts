@@ -14,7 +14,9 @@ import {
 import type { CollectionRecord, EventTimeRecord } from '../catalog/records.ts';
 import { requireFreeName } from '../catalog/table-names.ts';
 import type { CallContext } from '../context.ts';
-import { toSource } from '../ingest/sources.ts';
+import { isFile, toFileSource } from '../ingest/sources.ts';
+import { sourcesOf, stateOf } from '../sources/states.ts';
+import { toSource } from '../sources/views.ts';
 import { collectionDeletion, deletionBy } from '../trash/trash-entries.ts';
 import { toAlias } from './aliases.ts';
 import { readCollectionSettings } from './collection-settings.ts';
@@ -27,8 +29,8 @@ import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
   const { catalog } = ctx;
   requireWorkspace(catalog, input.workspace);
-  const settings = await readCollectionSettings(ctx.engine, input);
-  return catalog.change(() => {
+  const settings = await readCollectionSettings(ctx, input);
+  const created = await catalog.change(() => {
     const workspace = requireWorkspace(catalog, input.workspace).name;
     requireFreeName(catalog, 'collection', workspace, input.name);
     const record: CollectionRecord = {
@@ -53,15 +55,17 @@ export async function createCollection(ctx: CallContext, input: ParsedInput<'cre
     ];
     return { changes, result: toCollection(ctx, record, 'CREATED') };
   });
+  ctx.sources.changed();
+  return created;
 }
 
 /** Deletes a collection with its documents, into the trash (docs/api.md #20); its name is free again at once. */
-export function deleteCollection(
+export async function deleteCollection(
   ctx: CallContext,
   input: { workspace: string; collection: string },
 ): Promise<Collection> {
   const { catalog, usage } = ctx;
-  return catalog.change(() => {
+  const deleted = await catalog.change(() => {
     const record = requireCollection(catalog, input.workspace, input.collection);
     refuseWithDependents(catalog, 'collection', collectionKey(record.workspace, record.name));
     const deletion = deletionBy(ctx, record.workspace);
@@ -79,6 +83,8 @@ export function deleteCollection(
     };
     return { changes, result };
   });
+  ctx.sources.changed();
+  return deleted;
 }
 
 /** One collection with its figures (docs/api.md #21). */
@@ -140,8 +146,7 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
     doc_count: table.docCount,
     purged_doc_count: usage.purgedDocCount,
     ...(record.fieldMappingQuery === null ? {} : { dropped_doc_count: usage.droppedDocCount }),
-    // Nothing is being read. As 1 it would be no fraction for clients that tell integers from them.
-    fill_progress: null,
+    fill_progress: fillProgress(ctx, record),
     last_queried_ms: usage.lastQueriedMs,
     last_updated_ms: usage.lastUpdatedMs || (least?.updatedMs ?? 0),
     total_size: table.totalBytes,
@@ -156,16 +161,24 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
   };
 }
 
+/** How much of the initial reads is done; null if nothing is being read: 1 would be no fraction for clients that tell integers from them. */
+function fillProgress({ catalog }: CallContext, record: CollectionRecord): number | null {
+  const scans = sourcesOf(record).flatMap((placed) => {
+    const { phase, scanned, scanTotal } = stateOf(catalog, placed);
+    return phase === 'scan' && scanTotal !== null ? [{ scanned: scanned ?? 0, scanTotal }] : [];
+  });
+  const total = scans.reduce((sum, { scanTotal }) => sum + scanTotal, 0);
+  if (total === 0) return null;
+  return Math.min(0.999, scans.reduce((sum, { scanned }) => sum + scanned, 0) / total);
+}
+
 function toEventTimeInfo({ field, format, timeZone }: EventTimeRecord): EventTimeInfo {
   return { field, format, time_zone: timeZone };
 }
 
 /** A collection as returned, without the figures that only the engine has. */
-export function toCollection(
-  { catalog, usage }: CallContext,
-  record: CollectionRecord,
-  status: 'CREATED' | 'READY',
-): Collection {
+export function toCollection(ctx: CallContext, record: CollectionRecord, status: 'CREATED' | 'READY'): Collection {
+  const { catalog, usage } = ctx;
   return {
     created_at: record.createdAt,
     created_by: record.createdBy,
@@ -173,7 +186,11 @@ export function toCollection(
     description: record.description,
     workspace: record.workspace,
     status,
-    sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
+    sources: record.sources.map((source, index) =>
+      isFile(source)
+        ? toFileSource(source, status, usage.of(record).file)
+        : toSource(ctx, { collection: record, index, source }),
+    ),
     retention_secs: record.retentionSecs,
     ...(record.recognizeTimes ? { recognize_times: true } : {}),
     ...(record.eventTimeInfo === null ? {} : { event_time_info: toEventTimeInfo(record.eventTimeInfo) }),

@@ -2,6 +2,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { aliasesOf, childrenOf, collectionKey, collectionsOf } from '../catalog/not-found.ts';
 import type { AliasRecord, CollectionRecord, LambdaRecord } from '../catalog/records.ts';
+import { isFile } from '../ingest/sources.ts';
 import { lambdasNaming, lambdasOf, versionsOf } from '../lambdas/lambda-records.ts';
 
 /** What others may depend on. */
@@ -50,8 +51,9 @@ export function aliasesNaming(catalog: Catalog, collection: string): AliasRecord
 function byIntegration(collections: ReadonlyMap<string, CollectionRecord>): Map<string, Set<CollectionRecord>> {
   const found = new Map<string, Set<CollectionRecord>>();
   for (const [, collection] of [...collections].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    for (const { integrationName } of collection.sources) {
-      if (integrationName === undefined) continue;
+    for (const source of collection.sources) {
+      if (isFile(source)) continue;
+      const { integrationName } = source;
       found.set(integrationName, (found.get(integrationName) ?? new Set()).add(collection));
     }
   }

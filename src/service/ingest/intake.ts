@@ -3,9 +3,8 @@ import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
-import type { NewDocument } from '../../engine/engine.ts';
+import type { Engine, NewDocument } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
-import type { CallContext } from '../context.ts';
 import { newDocumentId, problemOfId } from './document-id.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
@@ -27,7 +26,7 @@ export type Prepared = { isFromFile: boolean } & (
  * mappings or its query, reads event times. Keeps the order; one text may become several documents. Throws `content_too_large`.
  */
 export async function takeIn(
-  ctx: Pick<CallContext, 'engine' | 'signal'>,
+  ctx: { engine: Engine; signal: AbortSignal },
   collection: CollectionRecord,
   data: readonly JsonValue[],
 ): Promise<Prepared[]> {

@@ -1,29 +1,31 @@
+import { INTEGRATION_KINDS } from '../../contract/integrations.ts';
 import type { Source } from '../../contract/sources.ts';
-import type { FileFormat, SourceRecord } from '../catalog/records.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { FileFormat, FileSource, SourceRecord } from '../catalog/records.ts';
 import type { UsageFigures } from '../compute/usage.ts';
+import { externalKinds, readExternal } from '../sources/settings.ts';
 import { QUOTE } from './csv-dialect.ts';
 import { readCsvSettings, readEncoding } from './csv-format.ts';
 import { eventTimeMicros } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';
 
-/** Kinds of external sources, which this service cannot read. */
-const EXTERNAL = ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'] as const;
 const SOURCES_MAX = 100;
 /** Text within JSON is Unicode already: the encoding only says what the file had. */
 const ENCODING = 'UTF-8';
 
-const INSTEAD =
-  'This service reads from no external source. Create the collection without it and add the documents with addDocuments, or describe an uploaded file with "file_upload"';
-
 /**
- * The sources of a new collection, checked: only descriptions of uploaded files, whose documents arrive through
- * addDocuments. For every other kind, throws the error that `refuse` makes.
+ * The sources of a new collection, checked as far as that is possible without asking them: external ones, and descriptions
+ * of uploaded files, whose documents arrive through addDocuments. Throws the error that `refuse` makes.
  */
-export function readSources(given: readonly Source[], refuse: Refuse): SourceRecord[] {
+export function readSources(catalog: Pick<Catalog, 'all'>, given: readonly Source[], refuse: Refuse): SourceRecord[] {
   if (given.length > SOURCES_MAX) throw refuse(`"sources" has ${given.length} entries; at most ${SOURCES_MAX} may be`);
   const since = new Date().toISOString();
-  const sources = given.map((one, index) => readSource(one, since, (why) => refuse(`sources[${index}] ${why}`)));
-  const formats = new Set(sources.flatMap(({ format }) => (format === null ? [] : [JSON.stringify(format)])));
+  const sources = given.map((one, index) =>
+    readSource(catalog, one, since, (why) => refuse(`sources[${index}] ${why}`)),
+  );
+  const formats = new Set(
+    sources.flatMap((one) => (isFile(one) && one.format !== null ? [JSON.stringify(one.format)] : [])),
+  );
   if (formats.size > 1) {
     throw refuse(
       '"sources" have different "format_params", so that text could not be told apart; make a collection for each',
@@ -32,18 +34,32 @@ export function readSources(given: readonly Source[], refuse: Refuse): SourceRec
   return sources;
 }
 
-function readSource(given: Source, since: string, refuse: Refuse): SourceRecord {
-  const external = EXTERNAL.filter((kind) => (given[kind] ?? null) !== null);
+/** Whether a source is the description of an uploaded file. */
+export function isFile(source: SourceRecord): source is FileSource {
+  return !('kind' in source);
+}
+
+function readSource(catalog: Pick<Catalog, 'all'>, given: Source, since: string, refuse: Refuse): SourceRecord {
+  const external = externalKinds(given);
   const file = given.file_upload ?? null;
   if (external.length + (file === null ? 0 : 1) > 1) {
     const kinds = [...external, ...(file === null ? [] : ['file_upload'])].map((kind) => `"${kind}"`);
     throw refuse(`names the kinds ${kinds.join(' and ')}; a source has one`);
   }
-  if (external.length > 0) throw refuse(`is of the kind "${external[0]}". ${INSTEAD}`);
-  if ((given.integration_name ?? null) !== null) {
-    throw refuse(`uses the integration "${given.integration_name}". ${INSTEAD}`);
+  const integration =
+    (given.integration_name ?? '') === '' ? undefined : catalog.all('integration').get(given.integration_name ?? '');
+  // What comes with a write key needs no settings.
+  const [kind] =
+    external.length === 0 && file === null && integration?.kind === 'segment' ? (['segment'] as const) : external;
+  if (kind !== undefined) return readExternal(catalog, given, kind, since, refuse);
+  if (file === null) {
+    throw refuse(
+      `names no kind; give it one of ${[...INTEGRATION_KINDS, 'file_upload'].map((one) => `"${one}"`).join(', ')}`,
+    );
   }
-  if (file === null) throw refuse('names no kind; give it a "file_upload"');
+  if ((given.integration_name ?? null) !== null) {
+    throw refuse(`uses the integration "${given.integration_name}", which an uploaded file has no use for`);
+  }
   const { file_name: fileName, file_size: fileSize, file_upload_time: uploadTime } = file;
   if ((fileName ?? '') === '') throw refuse('has no "file_upload.file_name"');
   if (typeof fileSize === 'number' && fileSize < 0) throw refuse(`has the file_upload.file_size ${fileSize}`);
@@ -104,15 +120,14 @@ function readXml(given: NonNullable<NonNullable<Source['format_params']>['xml']>
 
 /** How to parse text that is added to the collection; null if text is not accepted. */
 export function formatOf(sources: readonly SourceRecord[]): FileFormat | null {
-  return sources.find((source) => source.format !== null)?.format ?? null;
+  return sources.filter(isFile).find((source) => source.format !== null)?.format ?? null;
 }
 
-/** A source as the API returns it: with all kinds, of which the others are null. */
-export function toSource(record: SourceRecord, status: 'CREATED' | 'READY', figures: UsageFigures['file']): Source {
-  const external = Object.fromEntries(EXTERNAL.map((kind) => [kind, null]));
+/** An uploaded file as the API returns it: with all kinds, of which the others are null. */
+export function toFileSource(record: FileSource, status: 'CREATED' | 'READY', figures: UsageFigures['file']): Source {
   return {
-    integration_name: record.integrationName ?? null,
-    ...external,
+    integration_name: null,
+    ...NO_KIND,
     file_upload: {
       file_name: record.fileName,
       file_size: record.fileSize,
@@ -133,6 +148,11 @@ export function toSource(record: SourceRecord, status: 'CREATED' | 'READY', figu
     format_params: toFormatParams(record.format),
   };
 }
+
+/** All kinds of sources, none of which it is. */
+export const NO_KIND: Source = Object.fromEntries(
+  [...INTEGRATION_KINDS.filter((kind) => kind !== 'segment'), 'file_upload'].map((kind) => [kind, null]),
+);
 
 function toFormatParams(format: FileFormat | null): Source['format_params'] {
   if (format === null) return null;

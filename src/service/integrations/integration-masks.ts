@@ -56,7 +56,15 @@ const MASKS: Readonly<Record<IntegrationKind, (config: JsonObject) => JsonObject
   redshift: (config) => ({ ...maskAccessKey(config), password: MASK }),
   gcs: (config) => ({ ...config, gcp_service_account: maskAccount(config['gcp_service_account'] ?? null) }),
   segment: (config) => maskAll(config) as JsonObject,
-  kafka: (config) => config,
+  kafka: (config) => {
+    const shown = { ...config };
+    for (const name of ['security_config', 'schema_registry_config']) {
+      const part = config[name];
+      if (isObject(part) && (part['secret'] ?? null) !== null) shown[name] = { ...part, secret: MASK };
+    }
+    const isSecret = Object.keys(shown).some((name) => shown[name] !== config[name]);
+    return isSecret ? shown : config;
+  },
   mongodb: (config) => ({ ...config, connection_uri: maskUri(String(config['connection_uri'])) }),
 };
 

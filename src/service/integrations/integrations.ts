@@ -5,6 +5,7 @@ import { INTEGRATION_KINDS, type Integration, type IntegrationKind, kindsIn } fr
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { problemOf } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
+import { hashKey, newKey } from '../access/auth.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, requireIntegration } from '../catalog/not-found.ts';
 import type { IntegrationRecord } from '../catalog/records.ts';
@@ -12,10 +13,14 @@ import { toCollection } from '../collections/collections.ts';
 import { collectionsUsing, refuseWithDependents } from '../collections/dependents.ts';
 import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
+import { sourcesOf } from '../sources/states.ts';
+import { toSource } from '../sources/views.ts';
 import { masked } from './integration-masks.ts';
 import type { Sealer } from './secrets.ts';
 
 type Given = ParsedInput<'createIntegration'>;
+/** An integration's name, and what it has of each kind. */
+type Kinds = Pick<Given, 'name' | IntegrationKind> & { description?: string | undefined };
 
 const LISTED_MAX = 20;
 
@@ -25,7 +30,7 @@ const LISTED_MAX = 20;
  */
 export async function createIntegration(ctx: CallContext, input: Given): Promise<Integration> {
   const { catalog } = ctx;
-  const { kind, config } = kindOf(input);
+  const { kind, config, key } = kindOf(input);
   refuseTakenName(catalog, input.name);
   const shown = masked(kind, config);
   // A config without secrets needs no key.
@@ -41,9 +46,48 @@ export async function createIntegration(ctx: CallContext, input: Given): Promise
       kind,
       shown,
       sealed: sealer?.seal(config, ownerOf(input.name)) ?? null,
+      ...(key === undefined ? {} : { keyHash: hashKey(key) }),
     };
-    return { changes: [put('integration', record.name, record)], result: toIntegration(ctx, record) };
+    refuseTakenKey(catalog, record);
+    return { changes: [put('integration', record.name, record)], result: withKey(toIntegration(ctx, record), key) };
   });
+}
+
+/**
+ * Stores other connection details of the same kind, with which its sources go on. Throws `not_found`, `invalid_input`, or
+ * `internal` if the key file cannot be used.
+ */
+export async function updateIntegration(
+  ctx: CallContext,
+  input: ParsedInput<'updateIntegration'>,
+): Promise<Integration> {
+  const { catalog } = ctx;
+  const before = requireIntegration(catalog, input.integration);
+  const { kind, config, key } = kindOf({ ...input, ...(await keptKey(ctx, before, input)), name: before.name });
+  if (kind !== before.kind) {
+    throw new ApiError(
+      'invalid_input',
+      `Cannot change integration "${before.name}": it is of the kind "${before.kind}", and "${kind}" is given. Create another integration.`,
+    );
+  }
+  const shown = masked(kind, config);
+  const sealer = shown === config ? undefined : await sealerFor(ctx, before.name);
+  const updated = await catalog.change(() => {
+    const current = requireIntegration(catalog, input.integration);
+    if (sealer !== undefined) refuseOtherKey(ctx, current.name, sealer);
+    const { keyHash: _, ...rest } = current;
+    const sealed = sealer?.seal(config, ownerOf(current.name)) ?? null;
+    const record: IntegrationRecord = {
+      ...rest,
+      shown,
+      sealed,
+      ...(key === undefined ? {} : { keyHash: hashKey(key) }),
+    };
+    refuseTakenKey(catalog, record);
+    return { changes: [put('integration', record.name, record)], result: withKey(toIntegration(ctx, record), key) };
+  });
+  await ctx.sources.reconnect(before.name);
+  return updated;
 }
 
 /** Deletes an integration with its secrets (docs/api.md #31). Throws `not_found`, `dependent_resources`. */
@@ -85,14 +129,38 @@ function ownerOf(name: string): string {
 }
 
 /** The one kind that is given, with its fields; the other kinds are ignored. */
-function kindOf(input: Given): { kind: IntegrationKind; config: JsonObject } {
+function kindOf(input: Kinds): { kind: IntegrationKind; config: JsonObject; key?: string } {
   const [kind] = kindsIn(input);
   // The contract's schema lets only one kind pass.
   if (kind === undefined) throw new ApiError('internal', 'The integration has no kind.');
-  const config = (kind === 'kafka' ? kafkaOf(input.kafka) : { ...NO_KEY_OR_ROLE[kind], ...input[kind] }) as JsonObject;
+  const key = kind === 'segment' ? (input.segment?.connection_string ?? newKey()) : undefined;
+  const given = key === undefined ? input[kind] : { ...input[kind], connection_string: key };
+  const config = (kind === 'kafka' ? kafkaOf(input.kafka) : { ...NO_KEY_OR_ROLE[kind], ...given }) as JsonObject;
   requireStorable(input.name, 'description', input.description ?? null);
   requireStorable(input.name, kind, config);
-  return { kind, config };
+  return { kind, config, ...(key === undefined ? {} : { key }) };
+}
+
+/** The write key is shown once: when it is made. */
+function withKey(shown: Integration, key: string | undefined): Integration {
+  return key === undefined ? shown : { ...shown, segment: { ...shown.segment, connection_string: key } };
+}
+
+/** A write key goes on, unless another one is given. */
+async function keptKey(ctx: CallContext, { name, kind }: IntegrationRecord, { segment }: Pick<Kinds, 'segment'>) {
+  if (kind !== 'segment' || (segment ?? null) === null || (segment?.connection_string ?? null) !== null) return {};
+  const { connection_string: key } = (await connectionOf(ctx, name)).config;
+  return typeof key === 'string' ? { segment: { ...segment, connection_string: key } } : {};
+}
+
+function refuseTakenKey(catalog: Catalog, { name, keyHash }: IntegrationRecord): void {
+  if (keyHash === undefined) return;
+  const other = [...catalog.all('integration').values()].find((one) => one.keyHash === keyHash && one.name !== name);
+  if (other === undefined) return;
+  throw new ApiError(
+    'already_exists',
+    `Cannot create integration "${name}": integration "${other.name}" has the same write key. Leave it out, and a new one is made.`,
+  );
 }
 
 function requireStorable(name: string, field: string, value: JsonValue): void {
@@ -110,9 +178,8 @@ const NO_KEY_OR_ROLE: { readonly [K in IntegrationKind]?: JsonObject } = {
 
 function kafkaOf(given: Given['kafka']): JsonObject {
   return {
+    ...(given as JsonObject),
     kafka_topic_names: [...new Set(given?.kafka_topic_names)],
-    // No topic is read, so none has a state.
-    source_status_by_topic: null,
     kafka_data_format: given?.kafka_data_format ?? 'json',
   };
 }
@@ -154,10 +221,24 @@ function refuseOtherKey({ catalog, secrets }: CallContext, name: string, sealer:
   );
 }
 
+/** The states of the topics that are read through an integration of Kafka. */
+function topicStates(ctx: CallContext, { kind, name, shown }: IntegrationRecord): JsonObject {
+  if (kind !== 'kafka') return {};
+  const sources = collectionsUsing(ctx.catalog, name).flatMap(sourcesOf);
+  const stateOfTopic = (topic: string) =>
+    sources
+      .filter(({ source }) => source.settings['kafka_topic_name'] === topic)
+      .map((placed) => toSource(ctx, placed).status?.state ?? 'DORMANT')
+      .at(0) ?? 'DORMANT';
+  if (sources.length === 0) return { source_status_by_topic: null };
+  const topics = shown['kafka_topic_names'] as string[];
+  return { source_status_by_topic: Object.fromEntries(topics.map((topic) => [topic, stateOfTopic(topic)])) };
+}
+
 function toIntegration(ctx: CallContext, record: IntegrationRecord): Integration {
   const kinds = INTEGRATION_KINDS.map((kind): [string, JsonValue] => [
     kind,
-    kind === record.kind ? record.shown : null,
+    kind === record.kind ? { ...record.shown, ...topicStates(ctx, record) } : null,
   ]);
   const collections: Collection[] = collectionsUsing(ctx.catalog, record.name).map((collection) =>
     toCollection(ctx, collection, 'READY'),

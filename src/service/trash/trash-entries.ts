@@ -5,6 +5,7 @@ import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, TrashRecord } from '../catalog/records.ts';
 import { lambdaKey, versionKey } from '../lambdas/lambda-records.ts';
+import { sourceRemovals } from '../sources/states.ts';
 
 /** Whether and how deleted things are kept. */
 export interface Trash {
@@ -83,7 +84,9 @@ export function collectionDeletion(
   const { table, workspace, name } = collection;
   const changes: Change[] = [remove('collection', collectionKey(workspace, name))];
   if (catalog.all('usage').has(table)) changes.push(remove('usage', table));
-  if (deletion.trash.days === 0) return [...changes, { do: 'dropCollection', table }];
+  if (deletion.trash.days === 0) {
+    return [...changes, ...sourceRemovals(catalog, collection), { do: 'dropCollection', table }];
+  }
   return [...changes, { do: 'trashCollection', table }, entryOf(deletion, { kind: 'collection', collection, usage })];
 }
 

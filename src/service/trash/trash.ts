@@ -9,6 +9,7 @@ import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
 import { fieldWarnings } from '../ingest/write-warnings.ts';
 import { findLambda, lambdaKey, lambdasOf, versionKey } from '../lambdas/lambda-records.ts';
+import { sourceRemovals } from '../sources/states.ts';
 import { documentsIn } from './trash-entries.ts';
 
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
@@ -100,7 +101,12 @@ async function removeForGood({ catalog }: TrashContext, ids: readonly string[]):
       const documents = new Map<string, string[]>();
       for (const id of step) {
         const { what } = requireEntry(catalog, id);
-        if (what.kind === 'collection') changes.push({ do: 'dropCollection', table: what.collection.table });
+        if (what.kind === 'collection') {
+          changes.push(...sourceRemovals(catalog, what.collection), {
+            do: 'dropCollection',
+            table: what.collection.table,
+          });
+        }
         if (what.kind === 'documents') documents.set(what.table, [...(documents.get(what.table) ?? []), id]);
         changes.push(remove('trash', id));
       }

@@ -115,7 +115,7 @@ export const DELETE_TARGETS: Readonly<Record<string, DeleteTarget>> = {
     return { name: `e${n}` };
   }),
   delete_integration: anew('deleteIntegration', async (client, n) => {
-    await client.createIntegration({ name: `i${n}`, segment: { a: 1 } });
+    await client.createIntegration({ name: `i${n}`, segment: {} });
     return { integration: `i${n}` };
   }),
 };

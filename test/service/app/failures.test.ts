@@ -19,6 +19,7 @@ import { createQueryLog } from '../../../src/service/queries/query-log.ts';
 import { createCollectionFiles } from '../../../src/service/results/collection-files.ts';
 import { createKeptResults } from '../../../src/service/results/kept-results.ts';
 import { createResultFiles } from '../../../src/service/results/result-files.ts';
+import { createSources } from '../../../src/service/sources/sources.ts';
 import { createOutlasting, createSupervision } from '../../../src/service/supervision/supervision.ts';
 import { createTrash } from '../../../src/service/trash/trash-entries.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
@@ -95,6 +96,7 @@ describe('buildApp() before the service is ready', () => {
         resize: async () => undefined,
       },
       secrets: openSecrets(''),
+      sources: createSources({ engine, catalog, usage: openUsage(catalog, log), connectionOf: async () => ({}), log }),
       lambdaStates: createLambdaStates({ engine, catalog, versions: '', log }),
       supervision: createSupervision({ files: undefined, engine, outlasting: createOutlasting(), versions: '', log }),
       lambdaStats: openLambdaStats(catalog, log),

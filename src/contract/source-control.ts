@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { resource, Timestamp } from './fields.ts';
+import { Connection, Integration } from './integrations.ts';
+import type { Contract } from './row.ts';
+import { Source } from './sources.ts';
+
+/** An item of a source that is no document. */
+const RefusedItem = resource({
+  at: Timestamp,
+  item: z.string(),
+  reason: z.string(),
+  text: z.string().describe('As much of it as is kept'),
+});
+
+export const SourceReport = resource({
+  source: Source,
+  refused: z.array(RefusedItem).describe('The last hundred, newest first'),
+});
+export type SourceReport = z.infer<typeof SourceReport>;
+
+const params = z.object({
+  workspace: z.string().min(1),
+  collection: z.string().min(1),
+  source: z.string().regex(/^\d{1,3}$/, 'a source is its place in "sources", from 0'),
+});
+const path = '/v1/colloquy/ws/{workspace}/collections/{collection}/sources/{source}';
+
+/** The sources of collections, while they are read. */
+export const sourceControl = {
+  getSource: {
+    method: 'GET',
+    path,
+    title: 'Get a source',
+    summary: 'How far a source of a collection is, and the items that are no documents.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: SourceReport,
+    envelope: 'data',
+  },
+  pauseSource: {
+    method: 'POST',
+    path: `${path}/pause`,
+    title: 'Pause a source',
+    summary: 'Stop reading a source; what is read stays.',
+    effect: 'update',
+    role: 'admin',
+    params,
+    body: z.object({}),
+    result: SourceReport,
+    envelope: 'data',
+  },
+  resumeSource: {
+    method: 'POST',
+    path: `${path}/resume`,
+    title: 'Resume a source',
+    summary: 'Go on reading a source where it was, also after an error that stopped it.',
+    effect: 'update',
+    role: 'admin',
+    params,
+    body: z.object({}),
+    result: SourceReport,
+    envelope: 'data',
+  },
+  restartSource: {
+    method: 'POST',
+    path: `${path}/restart`,
+    title: 'Read a source anew',
+    summary:
+      'Read a source from the beginning: documents are replaced by what is there now. Those that are gone there stay, unless deleted before.',
+    effect: 'update',
+    role: 'admin',
+    params,
+    body: z.object({}),
+    result: SourceReport,
+    envelope: 'data',
+  },
+  updateIntegration: {
+    method: 'POST',
+    path: '/v1/colloquy/integrations/{integration}/connection',
+    title: 'Change the connection of an integration',
+    summary: 'Store other connection details of the same kind; its sources go on with them.',
+    effect: 'update',
+    role: 'admin',
+    params: z.object({ integration: z.string().min(1) }),
+    body: Connection,
+    result: Integration,
+    envelope: 'data',
+  },
+} as const satisfies Contract;

@@ -1,0 +1,114 @@
+import type pg from 'pg';
+import type { JsonObject } from '../../contract/json/json.ts';
+import { type Column, type ColumnReader, columnReader, quoted } from './redshift-rows.ts';
+import { SourceError } from './source.ts';
+
+/** A table with what is needed to read it. */
+export interface Table {
+  /** As it is written in SQL. */
+  name: string;
+  readers: ColumnReader[];
+  /** The columns that tell its rows apart, at least one. */
+  key: string[];
+  incremental: Column | undefined;
+}
+
+export function tableName(settings: JsonObject): { schema: string; table: string } {
+  return { schema: String(settings['schema'] ?? 'public'), table: String(settings['table_name']) };
+}
+
+/** The columns of the table, and those of its key. Rejects a `SourceError` for what is not there. */
+export async function describe(client: pg.Client, settings: JsonObject): Promise<Table> {
+  const { schema, table } = tableName(settings);
+  const { rows } = await client.query<{ name: string; type: string; category: string; modifier: string }>({
+    text: `SELECT a.attname AS name, t.typname AS type, ${CATEGORY} AS category, a.atttypmod AS modifier
+      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_type t ON t.oid = a.atttypid
+      WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
+    values: [schema, table],
+  });
+  const columns = rows.map((row): Column => ({ ...row, modifier: Number(row.modifier) }));
+  if (columns.length === 0) {
+    throw new SourceError(
+      'settings',
+      `There is no table "${schema}"."${table}" in the database "${String(settings['database'])}", or its user may not see it.`,
+    );
+  }
+  const named = (name: string, setting: string) => {
+    const found = columns.find((column) => column.name === name);
+    if (found !== undefined) return found;
+    const all = columns.map((column) => `"${column.name}"`).join(', ');
+    throw new SourceError(
+      'settings',
+      `The table "${schema}"."${table}" has no column "${name}", which "${setting}" names. Its columns: ${all}.`,
+    );
+  };
+  const { primary_key: given, incremental_field: field } = settings;
+  const key = given === undefined ? await primaryKey(client, schema, table) : [given].flat().map(String);
+  for (const name of key) named(name, 'primary_key');
+  if (key.length === 0) {
+    throw new SourceError(
+      'settings',
+      `The table "${schema}"."${table}" has no primary key. Name the columns that tell its rows apart in "primary_key".`,
+    );
+  }
+  return {
+    name: `${quoted(schema)}.${quoted(table)}`,
+    readers: columns.map(columnReader),
+    key,
+    incremental: field === undefined ? undefined : named(String(field), 'incremental_field'),
+  };
+}
+
+/** Redshift's catalog is that of PostgreSQL 8.0, which has no categories. */
+const CATEGORY =
+  "CASE WHEN t.typelem <> 0 AND t.typlen = -1 AND t.typname LIKE '\\_%' THEN 'A' WHEN t.typtype = 'c' THEN 'C' ELSE '' END";
+
+async function primaryKey(client: pg.Client, schema: string, table: string): Promise<string[]> {
+  // The information schema shows keys to those who own the table only.
+  const { rows } = await client.query<{ key: string; number: string; name: string }>({
+    text: `SELECT k.conkey AS key, a.attnum AS number, a.attname AS name
+      FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE k.contype = 'p' AND n.nspname = $1 AND c.relname = $2 AND a.attnum = ANY (k.conkey)`,
+    values: [schema, table],
+  });
+  const places = (rows[0]?.key ?? '').replace(/[{}]/g, '').split(',');
+  return rows.toSorted((a, b) => places.indexOf(a.number) - places.indexOf(b.number)).map(({ name }) => name);
+}
+
+/** The columns of a document, then the incremental field, then those of the key: as text that can be given back. */
+export function select({ name, readers, key, incremental }: Table): string {
+  const columns = readers.map(({ sql }) => sql);
+  const field = incremental === undefined ? 'NULL' : `${quoted(incremental.name)}::varchar`;
+  const all = [...columns, field, ...key.map((one) => `${quoted(one)}::varchar`)];
+  // ORDER BY prefers names of the result to those of the table.
+  return `SELECT ${all.map((sql, at) => `${sql} AS c${at}`).join(', ')} FROM ${name}`;
+}
+
+export function rowOf(columns: readonly string[]): string {
+  return `(${columns.map(quoted).join(', ')})`;
+}
+
+export async function rowsOf(client: pg.Client, text: string, given: string[] = []): Promise<(string | null)[][]> {
+  const { rows } = await client.query<(string | null)[]>({ text, values: given, rowMode: 'array' });
+  return rows;
+}
+
+export async function latest(client: pg.Client, { name, incremental }: Table): Promise<string | null> {
+  if (incremental === undefined) return null;
+  const [row] = await rowsOf(client, `SELECT max(${quoted(incremental.name)})::varchar FROM ${name}`);
+  return row?.[0] ?? null;
+}
+
+/** How many rows there are, as the server believes. */
+export async function estimated(client: pg.Client, settings: JsonObject): Promise<number | undefined> {
+  const { schema, table } = tableName(settings);
+  const [row] = await rowsOf(
+    client,
+    'SELECT c.reltuples::bigint::varchar FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2',
+    [schema, table],
+  );
+  const count = Number(row?.[0] ?? -1);
+  return count > 0 ? count : undefined;
+}

@@ -1,0 +1,199 @@
+import type { JsonObject } from '../../contract/json/json.ts';
+import { createCollecting } from './items.ts';
+import { type Connection, createConnection } from './redshift-connection.ts';
+import { declaredTypes, quoted, rowDocument } from './redshift-rows.ts';
+import { describe, estimated, latest, rowOf, rowsOf, select, type Table, tableName } from './redshift-table.ts';
+import type { SourceBatch, SourceOptions, SourceReader } from './source.ts';
+
+/*
+ * A table of Amazon Redshift, or of PostgreSQL, whose wire it speaks: all rows in the order of their key, then again and
+ * again those whose `incremental_field` is larger than before. Rows that are deleted there are not noticed.
+ */
+
+const POLL_MS = 1_000;
+const ROWS_AT_ONCE = 2_000;
+/**
+ * Rows that were committed late have an older time than others that were read: those of this time before the latest are
+ * read again each time, in seconds.
+ */
+const OVERLAP_SECONDS = 60;
+/** Rows of the overlap that are known to be stored as they are. */
+const KNOWN_MAX = 50_000;
+
+const TIMES: ReadonlySet<string> = new Set(['timestamp', 'timestamptz']);
+
+/** Text of the columns of the key, in order. */
+type Key = string[];
+
+interface Checkpoint {
+  /** The largest value of the incremental field that there was before the scan, or has been read since; null: none. */
+  position: string | null;
+  /** Of the last row that the scan has read; null: it begins. */
+  scanned: Key | null;
+  rows: number;
+  isScanned: boolean;
+}
+
+interface Reading {
+  using: Connection['using'];
+  settings: JsonObject;
+  table: Table;
+  signal: AbortSignal;
+  /** Rows of the overlap, by id, with the values of theirs that were read: they are the same each time. */
+  known: Map<string, string>;
+}
+
+export async function openSource(options: SourceOptions): Promise<SourceReader> {
+  const { settings } = options;
+  const { using, close } = createConnection(options);
+  const known = new Map<string, string>();
+  return {
+    pollMs: POLL_MS,
+    check: (signal) => using(signal, async (one) => void (await describe(one, settings))),
+    async *read(from, signal) {
+      const table = await using(signal, (one) => describe(one, settings));
+      const reading: Reading = { using, settings, table, signal, known };
+      let at = (from as unknown as Checkpoint | undefined) ?? {
+        position: await using(signal, (one) => latest(one, table)),
+        scanned: null,
+        rows: 0,
+        isScanned: false,
+      };
+      if (!at.isScanned) {
+        for await (const batch of scan(reading, at)) {
+          at = batch.checkpoint as unknown as Checkpoint;
+          yield batch;
+        }
+      }
+      yield* follow(reading, at);
+    },
+    close,
+  };
+}
+
+/** All rows, in the order of their key. */
+async function* scan(
+  { using, settings, table, signal, known }: Reading,
+  from: Checkpoint,
+): AsyncGenerator<SourceBatch> {
+  const total = from.scanned === null ? await using(signal, (one) => estimated(one, settings)) : undefined;
+  let at = from;
+  const isRecent = recentBy(table, at.position);
+  await using(signal, async (one) => {
+    const key = (at.scanned ?? []).map((text) => one.escapeLiteral(text));
+    const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
+    await one.query('BEGIN READ ONLY');
+    await one.query(
+      `DECLARE colloquy CURSOR FOR ${select(table)} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`,
+    );
+  });
+  for (;;) {
+    const rows = await using(signal, (one) => rowsOf(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`));
+    const collecting = createCollecting();
+    let key = at.scanned;
+    for (const row of rows) {
+      key = add(collecting, table, row, settings).key;
+      // The first look for changes meets it again.
+      if (isRecent(row[table.readers.length] ?? null)) known.set(idOf(key), JSON.stringify(row));
+    }
+    const isScanned = rows.length < ROWS_AT_ONCE;
+    at = { ...at, scanned: isScanned ? null : key, rows: at.rows + rows.length, isScanned };
+    yield collecting.take(at as unknown as JsonObject, {
+      phase: isScanned ? 'changes' : 'scan',
+      scanned: at.rows,
+      scanTotal: total === undefined ? undefined : Math.max(total, at.rows),
+    });
+    if (isScanned) break;
+  }
+  await using(signal, (one) => one.query('COMMIT'));
+}
+
+/** Whether a value of the incremental field is within the overlap of a position, or behind it. */
+function recentBy({ incremental }: Table, position: string | null): (value: string | null) => boolean {
+  if (incremental === undefined) return () => false;
+  if (position === null) return (value) => value !== null;
+  if (!TIMES.has(incremental.type)) return (value) => value === position;
+  const oldest = timeMs(position) - OVERLAP_SECONDS * 1_000;
+  return (value) => value !== null && timeMs(value) >= oldest;
+}
+
+/** The session is in UTC. */
+function timeMs(text: string): number {
+  return Date.parse(`${text.replace(' ', 'T').replace(/[+]00$/, '')}Z`);
+}
+
+/** The rows whose incremental field is as large as before, or larger. */
+async function* follow(
+  { using, settings, table, signal, known }: Reading,
+  from: Checkpoint,
+): AsyncGenerator<SourceBatch> {
+  const { incremental } = table;
+  if (incremental === undefined) return;
+  const field = quoted(incremental.name);
+  const isTime = TIMES.has(incremental.type);
+  let { position } = from;
+  let after: { value: string; key: Key } | undefined;
+  for (;;) {
+    const order = [field, ...table.key.map(quoted)].join(', ');
+    const floor = isTime ? `$1::${incremental.type} - interval '${OVERLAP_SECONDS} seconds'` : `$1`;
+    const condition =
+      after !== undefined
+        ? `(${order}) > (${[incremental.name, ...table.key].map((_, n) => `$${n + 1}`).join(', ')})`
+        : position === null
+          ? `${field} IS NOT NULL`
+          : `${field} >= ${floor}`;
+    const given = after !== undefined ? [after.value, ...after.key] : position === null ? [] : [position];
+    const rows = await using(signal, (one) =>
+      rowsOf(one, `${select(table)} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`, given),
+    );
+    const collecting = createCollecting();
+    for (const row of rows) {
+      const text = JSON.stringify(row);
+      const id = idOf(keyOf(table, row));
+      if (known.get(id) !== text) add(collecting, table, row, settings);
+      known.delete(id);
+      known.set(id, text);
+      const value = row[table.readers.length] ?? null;
+      if (value !== null) position = value;
+      after = value === null ? undefined : { value, key: keyOf(table, row) };
+    }
+    for (const id of known.keys()) {
+      if (known.size <= KNOWN_MAX) break;
+      known.delete(id);
+    }
+    const itemTimeMs = isTime && position !== null ? timeMs(position) : undefined;
+    const checkpoint = { ...from, position } as unknown as JsonObject;
+    if (!collecting.isEmpty) yield collecting.take(checkpoint, { phase: 'changes', itemTimeMs });
+    if (rows.length < ROWS_AT_ONCE) return;
+  }
+}
+function keyOf({ readers, key }: Table, row: readonly (string | null)[]): Key {
+  return row.slice(readers.length + 1, readers.length + 1 + key.length).map((text) => text ?? '');
+}
+
+/** One column's text; of several a JSON list of these. */
+function idOf(key: Key): string {
+  return key.length === 1 ? (key[0] ?? '') : JSON.stringify(key);
+}
+
+function add(
+  collecting: ReturnType<typeof createCollecting>,
+  table: Table,
+  row: readonly (string | null)[],
+  settings: JsonObject,
+): { key: Key } {
+  const key = keyOf(table, row);
+  const id = idOf(key);
+  const item = `${tableName(settings).table}/${id}`;
+  const bytes = row.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+  try {
+    const { _id, ...document } = rowDocument(table.readers, row);
+    collecting.add({ id, document, declared: declaredTypes(table.readers), item }, bytes);
+  } catch (error) {
+    collecting.refuse({
+      item,
+      reason: `holds JSON that cannot be read: ${error instanceof Error ? error.message : 'it is none'}`,
+    });
+  }
+  return { key };
+}

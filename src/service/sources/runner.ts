@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { ApiError } from '../../contract/errors.ts';
+import { collectionKey } from '../catalog/not-found.ts';
+import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
+import { type PlacedSource, putRefused, putState, stateOf } from './states.ts';
+import { RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
+
+/** What a source is doing, as long as the service runs. */
+export interface LiveSource {
+  state: 'INITIALIZING' | 'SCANNING' | 'ACTIVE' | 'WAITING';
+  since: string;
+  /** Why it waits; null: it does not. */
+  message: string | null;
+  /** The last failure to read it. */
+  lastError: { at: string; reason: string } | null;
+  behindItems: number | null;
+  behindMs: number | null;
+}
+
+/** Reads one source, until it is stopped, or stands still by itself. */
+export interface Runner {
+  readonly live: Readonly<LiveSource>;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+export interface RunnerContext extends StoringContext {
+  /** Connects to a source, with the integration's details as they are now. */
+  open(placed: PlacedSource): Promise<SourceReader>;
+  log: Logger;
+  /** Called when it stands still by itself. */
+  onEnd(): void;
+}
+
+/** After a failure it waits this long, then twice as long, and so on, in milliseconds. */
+const RETRY_MS = 500;
+const RETRY_MS_MAX = 30_000;
+/** Where a person has to change something first. */
+const RETRY_DENIED_MS_MAX = 120_000;
+/** A batch that only moves the checkpoint is stored no more often: each is a durable step. */
+const CHECKPOINT_MS = 10_000;
+
+/** Begins to read a source from where it is. */
+export function startRunner(context: RunnerContext, placed: PlacedSource): Runner {
+  const { catalog, log } = context;
+  const { collection, source } = placed;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const started = stateOf(catalog, placed);
+  const live: LiveSource = {
+    state: started.checkpoint === null ? 'INITIALIZING' : stateFor(started.phase),
+    since: new Date().toISOString(),
+    message: null,
+    lastError: null,
+    behindItems: null,
+    behindMs: null,
+  };
+  const told = { collection: collectionKey(collection.workspace, collection.name), kind: source.kind };
+  let failures = 0;
+
+  const enter = (state: LiveSource['state'], message: string | null = null) => {
+    if (live.state !== state) live.since = new Date().toISOString();
+    live.state = state;
+    live.message = message;
+  };
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await readAll();
+      } catch (error) {
+        if (signal.aborted || isGone()) return;
+        if (await stands(error)) return;
+        await wait(error);
+      }
+    }
+  }
+
+  async function readAll(): Promise<void> {
+    const reader = await context.open(placed);
+    try {
+      while (!signal.aborted) {
+        await readOnce(reader);
+        await delay(reader.pollMs ?? 0, undefined, { signal });
+      }
+    } finally {
+      await reader
+        .close()
+        .catch((error: unknown) => log.debug({ ...told, err: error }, 'a source did not close cleanly'));
+    }
+  }
+
+  /** Reads on while a batch is stored, one ahead. */
+  async function readOnce(reader: SourceReader): Promise<void> {
+    const reading = new AbortController();
+    const both = AbortSignal.any([signal, reading.signal]);
+    const batches = reader.read(stateOf(catalog, placed).checkpoint ?? undefined, both)[Symbol.asyncIterator]();
+    let unstored: SourceBatch | undefined;
+    let storedAt = performance.now();
+    try {
+      let next = batches.next();
+      for (;;) {
+        const { done, value: batch } = await next;
+        if (done === true) break;
+        next = batches.next();
+        // Its failure is met when it is awaited.
+        next.catch(() => undefined);
+        const isDue = isWorthStoring(batch) || performance.now() - storedAt > CHECKPOINT_MS;
+        unstored = isDue ? undefined : batch;
+        if (isDue) {
+          await storeChanges(context, placed, batch, signal);
+          storedAt = performance.now();
+        }
+        see(batch);
+      }
+    } finally {
+      // What was read ahead may wait for something that does not come.
+      reading.abort();
+      await batches.return?.(undefined).then(undefined, () => undefined);
+      // It moves the checkpoint alone, and what follows it is read again without it.
+      if (unstored !== undefined && !isGone()) {
+        await storeChanges(context, placed, unstored, new AbortController().signal).catch((error: unknown) =>
+          log.warn({ ...told, err: error }, 'a checkpoint of a source was not stored'),
+        );
+      }
+    }
+    failures = 0;
+    enter(stateFor(stateOf(catalog, placed).phase));
+  }
+
+  function isWorthStoring({ changes, refused, memory, progress }: SourceBatch): boolean {
+    const { phase, checkpoint } = stateOf(catalog, placed);
+    return (
+      changes.length + refused.length > 0 || memory !== undefined || phase !== progress.phase || checkpoint === null
+    );
+  }
+
+  function see({ progress }: SourceBatch): void {
+    failures = 0;
+    enter(stateFor(progress.phase));
+    live.behindItems = progress.behind ?? null;
+    live.behindMs = progress.itemTimeMs === undefined ? null : Math.max(0, Date.now() - progress.itemTimeMs);
+  }
+
+  /** Whether the collection is no longer there. */
+  function isGone(): boolean {
+    const current = catalog.all('collection').get(collectionKey(collection.workspace, collection.name));
+    return current?.table !== collection.table;
+  }
+
+  /** Whether this is an error after which only a person can let it go on; says so where it is seen. */
+  async function stands(error: unknown): Promise<boolean> {
+    const isRefused = error instanceof RefusedError;
+    if (!isRefused && !(error instanceof SourceError && error.fault === 'lost')) return false;
+    const at = new Date().toISOString();
+    const item = isRefused ? error.item : undefined;
+    const stopped = { at, item: item?.item ?? null, reason: error.message };
+    log.warn({ ...told, why: error.message }, 'a source stands still');
+    await catalog.change(() => {
+      if (isGone()) return { changes: [], result: undefined };
+      const refused = item === undefined ? [] : [{ at, item: item.item, reason: item.reason, text: item.text ?? null }];
+      const state = { ...stateOf(catalog, placed), stopped };
+      return { changes: [putState(placed, state), ...putRefused(catalog, placed, refused)], result: undefined };
+    });
+    return true;
+  }
+
+  async function wait(error: unknown): Promise<void> {
+    failures += 1;
+    const reason = reasonOf(error);
+    const isForPerson = error instanceof SourceError && (error.fault === 'denied' || error.fault === 'settings');
+    const most = isForPerson ? RETRY_DENIED_MS_MAX : RETRY_MS_MAX;
+    // Not all at once, after an outage that met many.
+    const ms = Math.min(RETRY_MS * 2 ** (failures - 1), most) * (0.75 + Math.random() / 2);
+    live.lastError = { at: new Date().toISOString(), reason };
+    enter('WAITING', `${reason} It is tried again in ${Math.ceil(ms / 1_000)} s.`);
+    log.warn({ ...told, why: reason, failures }, 'a source cannot be read for now');
+    if (!(error instanceof SourceError) && !(error instanceof ApiError))
+      log.error({ ...told, err: error }, 'an unexpected error of a source');
+    await delay(ms, undefined, { signal }).catch(() => undefined);
+  }
+
+  const ended = run()
+    .catch((error: unknown) => log.error({ ...told, err: error }, 'a source ended'))
+    .finally(() => {
+      if (!signal.aborted) context.onEnd();
+    });
+  return {
+    live,
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+function stateFor(phase: 'scan' | 'changes'): LiveSource['state'] {
+  return phase === 'scan' ? 'SCANNING' : 'ACTIVE';
+}
+
+/** Errors that are not meant for a reader may quote what is secret. */
+function reasonOf(error: unknown): string {
+  if (error instanceof SourceError || error instanceof ApiError) return sentence(error.message);
+  return 'The source failed in a way that is not known; the log of the service says more.';
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino';
+import { ApiError } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json/json.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CollectionRecord, ExternalSource } from '../catalog/records.ts';
+import type { Usage } from '../compute/usage.ts';
+import { isPulled, kindOf } from './kinds.ts';
+import { type LiveSource, type Runner, startRunner } from './runner.ts';
+import { SourceError, type SourceReader } from './source.ts';
+import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
+
+/** The sources of all collections: those that are to be read are, whatever comes and goes. */
+export interface Sources {
+  /** Begins to read. */
+  start(): void;
+  /** Whether a source can be read with these settings, before its collection is made. Throws the error that `refuse` makes. */
+  check(source: ExternalSource, signal: AbortSignal, refuse: (why: string) => ApiError): Promise<void>;
+  /** What a source is doing; undefined: nothing. */
+  liveOf(placed: PlacedSource): Readonly<LiveSource> | undefined;
+  /** To be called after a change of collections: starts and stops what has to be. */
+  changed(): void;
+  /** Stops a source, runs `work` on its records, and lets it go on if it is to. */
+  holding<T>(placed: PlacedSource, work: () => Promise<T>): Promise<T>;
+  /** Lets the sources of an integration go on with its new connection. */
+  reconnect(integration: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SourcesContext {
+  engine: Engine;
+  catalog: Catalog;
+  usage: Usage;
+  /** The connection details of an integration, with secrets. */
+  connectionOf(integration: string): Promise<JsonObject>;
+  /** While a source is read the service does not leave when idle; undefined: it does. */
+  hold?: (() => () => void) | undefined;
+  log: Logger;
+}
+
+const CHECK_MS = 30_000;
+/** Collections also come and go in ways that nobody tells of here. */
+const SYNC_MS = 1_000;
+
+export function createSources(context: SourcesContext): Sources {
+  const { engine, catalog, usage, log } = context;
+  const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
+  /** Sources that stood still by themselves, with the state that they had. */
+  const held = new Set<string>();
+  let release: (() => void) | undefined;
+  let isClosed = false;
+
+  async function open(source: ExternalSource, collection?: CollectionRecord, index = 0): Promise<SourceReader> {
+    const { kind, integrationName, settings, formatParams, since } = source;
+    if (!isPulled(kind)) throw new SourceError('settings', `Sources of the kind ${kind} are not read from here.`);
+    const config = await context.connectionOf(integrationName);
+    const { openSource } = await kindOf(kind).load();
+    return await openSource({
+      connection: withoutNulls(config),
+      settings,
+      formatParams,
+      createdMs: Date.parse(since),
+      memory: {
+        after: async (after, max) =>
+          collection === undefined ? [] : engine.memoryOf(collection.table, index, after, max),
+      },
+      log,
+    });
+  }
+
+  /** The sources that are to be read. */
+  function wanted(): Map<string, PlacedSource> {
+    const all = catalog.derived('collection', pulledSources).filter((placed) => {
+      const { isPaused, stopped } = stateOf(catalog, placed);
+      return !isPaused && stopped === null && !held.has(sourceKey(placed));
+    });
+    return new Map(all.map((placed) => [sourceKey(placed), placed]));
+  }
+
+  async function sync(): Promise<void> {
+    if (isClosed) return;
+    const now = wanted();
+    const gone = [...running].filter(([key]) => !now.has(key));
+    for (const [key] of gone) running.delete(key);
+    for (const [key, placed] of now) {
+      if (running.has(key)) continue;
+      const runner = startRunner(
+        {
+          engine,
+          catalog,
+          usage,
+          log,
+          open: ({ source, collection, index }) => open(source, collection, index),
+          onEnd: () => {
+            if (running.get(key)?.runner === runner) running.delete(key);
+            settle();
+          },
+        },
+        placed,
+      );
+      running.set(key, { runner, placed });
+    }
+    settle();
+    await Promise.all(gone.map(([, { runner }]) => runner.stop()));
+  }
+
+  function settle(): void {
+    if (running.size === 0) {
+      release?.();
+      release = undefined;
+    } else release ??= context.hold?.();
+  }
+
+  async function stopOne(key: string): Promise<void> {
+    const one = running.get(key);
+    running.delete(key);
+    await one?.runner.stop();
+  }
+
+  const syncInBackground = () => {
+    sync().catch((error: unknown) => log.error({ err: error }, 'sources were not started or stopped'));
+  };
+  let timer: NodeJS.Timeout | undefined;
+
+  return {
+    start() {
+      timer = setInterval(syncInBackground, SYNC_MS).unref();
+      syncInBackground();
+    },
+    async check(source, signal, refuse) {
+      if (source.kind === 'segment') return;
+      try {
+        const reader = await open(source);
+        try {
+          await reader.check(AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]));
+        } finally {
+          await reader.close();
+        }
+      } catch (error) {
+        if (error instanceof SourceError) throw refuse(`cannot be read: ${error.message.replace(/[.]$/, '')}`);
+        if (error instanceof DOMException && error.name === 'TimeoutError') {
+          throw refuse(`cannot be read: it did not answer within ${CHECK_MS / 1_000} seconds`);
+        }
+        throw error;
+      }
+    },
+    liveOf: (placed) => running.get(sourceKey(placed))?.runner.live,
+    changed: syncInBackground,
+    async holding(placed, work) {
+      const key = sourceKey(placed);
+      if (held.has(key)) throw new ApiError('not_ready', 'The source is being changed by another call. Try again.');
+      held.add(key);
+      try {
+        await stopOne(key);
+        return await work();
+      } finally {
+        held.delete(key);
+        await sync();
+      }
+    },
+    async reconnect(integration) {
+      const keys = [...running].filter(([, { placed }]) => placed.source.integrationName === integration);
+      await Promise.all(keys.map(([key]) => stopOne(key)));
+      await sync();
+    },
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await Promise.all([...running.values()].map(({ runner }) => runner.stop()));
+      running.clear();
+      release?.();
+    },
+  };
+}
+
+/** Of all collections. */
+function pulledSources(collections: ReadonlyMap<string, CollectionRecord>): PlacedSource[] {
+  return [...collections.values()].flatMap(sourcesOf).filter(({ source }) => isPulled(source.kind));
+}
+
+/** Fields that were not given. */
+function withoutNulls(config: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
+}

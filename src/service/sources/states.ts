@@ -1,0 +1,72 @@
+import type { RecordChange } from '../../engine/engine.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import type { CollectionRecord, ExternalSource, RecordOf, SourceState } from '../catalog/records.ts';
+import { isFile } from '../ingest/sources.ts';
+
+/** A source of a collection, by its place among them. */
+export interface PlacedSource {
+  collection: CollectionRecord;
+  index: number;
+  source: ExternalSource;
+}
+
+/** Refused items that are kept, the latest. */
+const REFUSED_KEPT = 100;
+
+export const NEW_STATE: SourceState = {
+  checkpoint: null,
+  phase: 'scan',
+  scanned: null,
+  scanTotal: null,
+  processed: 0,
+  refused: 0,
+  lastItem: null,
+  lastItemAt: null,
+  isPaused: false,
+  stopped: null,
+};
+
+/** The external sources of a collection. */
+export function sourcesOf(collection: CollectionRecord): PlacedSource[] {
+  return collection.sources.flatMap((source, index) => (isFile(source) ? [] : [{ collection, index, source }]));
+}
+
+/** Names a source in records. */
+export function sourceKey({ collection, index }: Pick<PlacedSource, 'collection' | 'index'>): string {
+  return `${collection.table}/${index}`;
+}
+
+/** How far a source is. */
+export function stateOf(catalog: Pick<Catalog, 'all'>, placed: PlacedSource): SourceState {
+  return catalog.all('source').get(sourceKey(placed)) ?? NEW_STATE;
+}
+
+/** Its latest items that are no documents, newest first. */
+export function refusedItemsOf(catalog: Pick<Catalog, 'all'>, placed: PlacedSource): RecordOf<'refusedItems'>['items'] {
+  return catalog.all('refusedItems').get(sourceKey(placed))?.items ?? [];
+}
+
+export function putState(placed: PlacedSource, state: SourceState): RecordChange {
+  return put('source', sourceKey(placed), state);
+}
+
+/** Adds items to those that are kept; no change without any. */
+export function putRefused(
+  catalog: Pick<Catalog, 'all'>,
+  placed: PlacedSource,
+  items: RecordOf<'refusedItems'>['items'],
+): RecordChange[] {
+  if (items.length === 0) return [];
+  const kept = [...items.toReversed(), ...refusedItemsOf(catalog, placed)].slice(0, REFUSED_KEPT);
+  return [put('refusedItems', sourceKey(placed), { items: kept })];
+}
+
+/** What is removed together with a collection that goes for good. */
+export function sourceRemovals(catalog: Pick<Catalog, 'all'>, collection: CollectionRecord): RecordChange[] {
+  return sourcesOf(collection).flatMap((placed) => {
+    const key = sourceKey(placed);
+    return (['source', 'refusedItems'] as const).flatMap((kind) =>
+      catalog.all(kind).has(key) ? [remove(kind, key)] : [],
+    );
+  });
+}
