@@ -59,7 +59,7 @@ export async function describeCollection(
   const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
   const columns = answer.column_fields ?? [];
   const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
-  const keyed = new Set(places.filter(({ isKeyed }) => isKeyed).map(({ path }) => path));
+  const keyed = new Map(places.flatMap(({ path, any }) => (any === undefined ? [] : [[path, any] as const])));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const figures = documents.length === 0 ? new Map() : await figuresOf(context, table, places, total);

@@ -1,5 +1,5 @@
 import { holdsTextOf, STRAYS_COLUMN, stepsOf, strayCountsSql } from '../../contract/strays.ts';
-import { ANY_KEY, identifier } from './infer.ts';
+import { identifier, isAnyOf } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -28,7 +28,7 @@ export async function straysOf(
   // A plain read does not show the column.
   const column = `SELECT true AS has_strays FROM (DESCRIBE ${table}) WHERE column_name = '${STRAYS_COLUMN}' AND column_type = 'JSON'`;
   if ((await rowsOf(column))[0]?.['has_strays'] !== true) return { strays: [], more: 0 };
-  const items = places.filter(({ path }) => path.endsWith('[]') || path.endsWith(`.${ANY_KEY}`));
+  const items = places.filter(({ path }) => path.endsWith('[]') || isAnyOf(path));
   const counts = strayCountsSql(table, { items: items.map(({ place }) => place) });
   const query = `SELECT count(*) OVER () AS "all", place, type, "values", left(example, ${EXAMPLE_CHARS_MAX}) AS example FROM ${counts} ORDER BY 4 DESC, 2 LIMIT ${PLACES_MAX}`;
   const known = new Map(places.map((one) => [one.place, one]));

@@ -79,6 +79,19 @@ describe('describe_collection of all documents', () => {
     ]);
   });
 
+  it('tells an object of many fields of one type from a map, and how each is read', async () => {
+    const fixed = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`f${n}`, n]));
+    const collection = await load(Array.from({ length: 3 }, () => ({ stats: fixed })));
+    const context = { client, signal: undefined };
+    const { data, next } = await describeCollection(context, { workspace: 'commons', collection });
+    expect(data['rows']).toContainEqual(['stats', 'object of 16 keys', '100%', null, ['f0', 'f1', 'f2']]);
+    expect(data['rows']).toContainEqual(['stats.<field>', 'integer', '100%', null, [0, 1, 2]]);
+    expect(next).toContain('json_each(o)');
+    expect(next).not.toContain('map_entries');
+    const sql = `SELECT e.key, e.value FROM ${collection}, json_each(stats) AS e`;
+    expect((await client.runQuery({ sql: { query: sql } })).results).toHaveLength(48);
+  });
+
   it('lists all values of a field with few and short ones, and only examples of others', async () => {
     const states = ['open', 'paid', 'sent', 'lost', 'back'];
     const documents = Array.from({ length: 300 }, (_, n) => ({
