@@ -113,6 +113,15 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT status, count(*) FROM docs', 'FROM docs GROUP BY ALL'],
     ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
     ['SELECT status, price, count(*) FROM docs GROUP BY status', 'GROUP BY status, price'],
+    ['SELECT status || count(*) FROM docs GROUP BY ALL', 'GROUP BY status'],
+    [
+      'SELECT d.status, round(d.customer.address.zip / sum(orderId), 1) AS r, max(price) FROM docs AS d GROUP BY ALL ORDER BY 2',
+      'GROUP BY 1, d.customer.address.zip ORDER BY 2',
+    ],
+    [
+      "SELECT status, CASE WHEN status = 'open' THEN sum(orderId) ELSE (SELECT max(orderId) FROM docs) END FROM docs GROUP BY ALL",
+      'FROM docs GROUP BY 1',
+    ],
     ['SELECT status FROM docs WHERE count(*) > 0 GROUP BY status', 'FROM docs GROUP BY status HAVING count(*) > 0'],
     [
       'SELECT status, count(*) AS n FROM docs WHERE orderId BETWEEN 0 AND 9 AND n > 0 GROUP BY status ORDER BY n',
@@ -149,6 +158,12 @@ test('the entries of an object are those of its fields that are there', async ()
       ],
     ],
   ]);
+});
+
+test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {
+  const { message, details } = await errorOf('SELECT status,\n labels[1] || count(*) FROM docs GROUP BY ALL');
+  expect(message).toMatch(/^Cannot mix aggregates .*\n.*write GROUP BY 1, labels\[1\], or any_value\(labels\[1\]\)/);
+  expect(details).toMatchObject({ line: 2, column: 2 });
 });
 
 describe('nothing is said', () => {
