@@ -196,14 +196,14 @@ describe('describe_impact', () => {
   it.each([
     [{ kind: 'user', name: 'none' }, 'list_users', 'user "none"'],
     [{ kind: 'api_key', name: 'none' }, 'list_api_keys', 'API key "none"'],
-    [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users, list_user_api_keys', 'User "none"'],
+    [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users', 'User "none"'],
     [{ kind: 'integration', name: 'none' }, 'list_integrations', 'Integration "none"'],
     [{ kind: 'allowlist_entry', name: 'none' }, 'list_allowlist_entries', '"none"'],
     [{ kind: 'virtual_instance', name: 'none' }, 'list_virtual_instances', '"none"'],
   ])('says where to look for what there is not: %j', async (args, listers, what) => {
     expect(await impact(args)).toMatchObject({
       error: { code: 'not_found', message: expect.stringContaining(what) },
-      next: `List what exists with ${listers} and use those names.`,
+      next: `List what exists with ${listers} and use one of those names.`,
     });
   });
 

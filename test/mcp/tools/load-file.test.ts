@@ -143,7 +143,7 @@ describe('load_file', () => {
     const file = new ApiError('not_found', 'Cannot open the file "x".', { messageKey: FILE_NOT_FOUND });
     expect(next?.(file, {})).toContain('relative to a folder that the operator allows (--allow-dirs)');
     const gone = new ApiError('not_found', 'No.', { messageKey: 'COLLECTION_DOES_NOT_EXIST' });
-    expect(next?.(gone, {})).toContain('list_workspace_collections');
+    expect(next?.(gone, {})).toContain('list_collections');
   });
 
   it('says that skip leaves nothing of the file', async () => {
