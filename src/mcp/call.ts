@@ -74,7 +74,7 @@ async function runOnce({
   try {
     input = tool.read(args, secrets);
     client = await connect();
-    const context = { client, signal, progress, means };
+    const context = { client, signal, progress, means, offered };
     if (tool.blast !== undefined) {
       blast = await tool.blast(context, input, human.shown?.({ tool: name, args }));
       let verdict = await human.ask({ tool: name, args, blast, client, signal });
