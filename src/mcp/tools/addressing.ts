@@ -51,7 +51,7 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
     );
   if (found.hasStrays)
     hints.push(
-      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
+      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text); "read" is the SQL for them, SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL has all`,
     );
   if (leftAtTop > 0)
     hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);

@@ -222,6 +222,25 @@ test('the letter case of the keys of maps counts', async () => {
   ]);
 });
 
+test('says once what all are seen as, or of each that is seen otherwise', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'k', workspace: 'commons', name: 'kinds' }]);
+  const fit = Array.from({ length: 3 }, (_, at) => doc(`d${at}`, { n: at, s: 'x', d: 0.5 }));
+  await engine.addDocuments('k', [...fit, doc('odd', { n: 'n', s: 1, d: 'd' })]);
+  const warned = async (sql: string) => (await engine.query({ sql })).warnings.join();
+  expect(await warned('SELECT sum(n), max(s), sum(d) FROM kinds')).toMatch(
+    /^commons\.kinds: values that do not fit their field are, unless said otherwise, NULL here: .*of n \(BIGINT\).*of s \(VARCHAR, text\)/,
+  );
+  expect(await warned('SELECT max(s) FROM kinds')).toMatch(/ are text here: 1 of s \(VARCHAR\): \(_strays->>'s'\)\.$/);
+});
+
+test.each([
+  "SELECT sum(n), count(_strays->>'n') FROM docs",
+  'SELECT max(n) FROM docs WHERE _strays IS NULL',
+  "SELECT * FROM docs WHERE n > 3 OR (_strays->>'n') IS NOT NULL",
+])('says nothing where the statement reads the strays itself: %s', async (sql) => {
+  expect((await engine.query({ sql })).warnings).toEqual([]);
+});
+
 test('says nothing of fields that the statement does not read', async () => {
   for (const sql of ['SELECT sum(clean) FROM docs', 'SELECT * EXCLUDE (n, o, l, m, _strays) FROM docs']) {
     expect(await engine.query({ sql })).toMatchObject({ warnings: [] });
