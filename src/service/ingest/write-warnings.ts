@@ -69,6 +69,7 @@ function strayWarnings(collection: string, news: readonly FieldNews[]): string[]
   ];
 }
 
+/** An assistant gets those of a collection as one: `mcp/write-warnings.ts` takes these words apart. */
 function strayWarning({ path, type, count, sql, example }: NewStrays, collection: string): string {
   const [values, do_, them] = count === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
   const some = `${count.toLocaleString('en-US')} ${values} of ${short(path)} of ${collection}`;

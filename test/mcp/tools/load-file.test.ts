@@ -106,7 +106,7 @@ describe('load_file', () => {
     const service: Service = async (all) => ({ ...(await takeAll(all)), warnings: [...warnings, 'other'] });
     const { data, next } = await load({ service });
     expect(data['warnings']).toEqual([expect.stringMatching(/^"n" of w.c was BIGINT.*200b/), ...warnings.slice(1)]);
-    expect(next).toContain('what SQL computes sees NULL for values that do not fit');
+    expect(next).toContain('what SQL computes does not see values that do not fit');
     expect(next).not.toContain('BIGINT');
     const quiet = await load({});
     expect(quiet.data).not.toHaveProperty('warnings');
