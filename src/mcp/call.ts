@@ -99,7 +99,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const context = client === undefined ? undefined : { client, signal, progress, means };
     const mayRestore = offered === undefined || offered.has('restore_from_trash');
-    const deleted = context && mayRestore ? await inTrash(context, apiError) : undefined;
+    const deleted = context && mayRestore ? await inTrash(context, apiError, input) : undefined;
     const suggestions =
       context === undefined || deleted !== undefined ? [] : await tool.nearest(context, input, apiError);
     const next = tool.next?.(apiError, input);
