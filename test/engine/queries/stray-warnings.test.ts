@@ -87,6 +87,7 @@ test.each([
   'SUMMARIZE docs',
   'SELECT _id FROM docs ORDER BY n DESC LIMIT 1',
   'SELECT p.* FROM o p(p, q)',
+  'SELECT * EXCLUDE (_strays), n + 1 FROM docs',
   'SELECT sum(j.n) FROM (docs JOIN other o2 ON docs._id < o2._id) AS j',
   'SELECT sum(s.n) FROM (FROM docs) AS s',
   'SELECT n AS x FROM docs WHERE x > 5',
@@ -235,6 +236,8 @@ test('says once what all are seen as, or of each that is seen otherwise', async 
 
 test.each([
   "SELECT sum(n), count(_strays->>'n') FROM docs",
+  'SELECT _strays, n + 1 FROM docs',
+  'SELECT d.n + 1, D._STRAYS FROM docs d',
   'SELECT max(n) FROM docs WHERE _strays IS NULL',
   "SELECT * FROM docs WHERE n > 3 OR (_strays->>'n') IS NOT NULL",
 ])('says nothing where the statement reads the strays itself: %s', async (sql) => {

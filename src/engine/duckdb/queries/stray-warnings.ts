@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { holdsTextOf, literally, placeOf, STRAYS_COLUMN, strayCountsSql, strayRead } from '../../../contract/strays.ts';
+import { holdsTextOf, literally, placeOf, strayCountsSql, strayRead } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
@@ -33,8 +33,7 @@ export async function strayWarnings(
   tables: readonly NamedTable[],
 ): Promise<string[]> {
   const warnings = await spellingWarnings(connection, names, reads, tables);
-  // Whoever reads them beside their fields knows of them.
-  if (mayRead({ ...reads, all: false }, STRAYS_COLUMN) || (!reads.all && reads.paths.length === 0)) return warnings;
+  if (reads.namesStrays || (!reads.all && reads.paths.length === 0)) return warnings;
   const pace = createPace();
   for (const table of tables) {
     const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, column));
