@@ -18,6 +18,13 @@ function escaped(step: string): string {
   return step.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** SQL for the stray at a place, as text. */
+export function strayRead(place: string): string {
+  // What is no plain key has to be written as a pointer.
+  const key = /^[$/]|["\\]/.test(place) ? `/${escaped(place)}` : place;
+  return `(${STRAYS_COLUMN}->>'${key.replaceAll("'", "''")}')`;
+}
+
 /** A text as a regular expression of SQL. */
 export function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

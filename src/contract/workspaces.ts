@@ -64,7 +64,7 @@ export const workspaces = {
     method: 'GET',
     path: '/v1/orgs/self/ws',
     title: 'List workspaces',
-    summary: 'List all workspaces. Start here to find out what data there is.',
+    summary: 'List all workspaces.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

@@ -25,6 +25,8 @@ export interface NewStrays {
   type: string | null;
   /** How many the write brought. */
   count: number;
+  /** SQL that reads them, as text; null: they have a place each. */
+  sql: string | null;
   /** The first of them, and its kind in words. */
   example: { id: string; value: string };
 }

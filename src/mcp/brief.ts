@@ -1,3 +1,5 @@
+import { isObject } from '../contract/json/json.ts';
+
 /**
  * What a model needs no tokens for in a record of the service; programs get all of it. Only fields that the service itself
  * counts are left out where they are zero: in what people stored, zero and false are values.
@@ -28,7 +30,7 @@ const ECHO_CHARS_MIN = 40;
 export function briefly(data: Data, sent?: unknown): Data {
   const echoes = textsIn(sent);
   const { items } = data;
-  if (sent !== undefined) return withoutKeys(recordOf(data, echoes) as Data, OF_THE_CALL);
+  if (sent !== undefined) return withoutKeys(recordOf(withoutSql(data, sent), echoes) as Data, OF_THE_CALL);
   if (!Array.isArray(items)) return recordOf(data, echoes) as Data;
   return { ...data, items: items.map((item) => recordOf(item, echoes)) };
 }
@@ -65,7 +67,11 @@ function withoutZeros(stats: unknown): unknown {
   return Object.fromEntries(Object.entries(stats).filter(([key, value]) => value !== 0 || !COUNTS.has(key)));
 }
 
-/** Without the SQL of a lambda's version that was just sent. */
+/** Without the SQL of a lambda's version, and its parameters, if these were just sent. */
+function withoutSql(data: Data, sent: unknown): Data {
+  return isObject(sent) && isObject(sent['sql']) ? withoutKeys(data, new Set(['sql'])) : data;
+}
+
 function withoutEchoes(value: unknown, echoes: ReadonlySet<string>): unknown {
   if (echoes.size === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const kept = Object.entries(value).flatMap(([key, field]) =>
@@ -76,10 +82,9 @@ function withoutEchoes(value: unknown, echoes: ReadonlySet<string>): unknown {
 
 function textsIn(sent: unknown): ReadonlySet<string> {
   const texts = new Set<string>();
-  const visit = (value: unknown, isSql = false) => {
-    if (typeof value === 'string' && (isSql || value.length >= ECHO_CHARS_MIN)) texts.add(value);
-    else if (typeof value === 'object' && value !== null)
-      for (const [key, one] of Object.entries(value)) visit(one, key === 'query');
+  const visit = (value: unknown) => {
+    if (typeof value === 'string' && value.length >= ECHO_CHARS_MIN) texts.add(value);
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(visit);
   };
   visit(sent);
   return texts;

@@ -74,7 +74,7 @@ async function runOnce({
   try {
     input = tool.read(args, secrets);
     client = await connect();
-    const context = { client, signal, progress, means };
+    const context = { client, signal, progress, means, offered };
     if (tool.blast !== undefined) {
       blast = await tool.blast(context, input, human.shown?.({ tool: name, args }));
       let verdict = await human.ask({ tool: name, args, blast, client, signal });
@@ -99,7 +99,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const context = client === undefined ? undefined : { client, signal, progress, means };
     const mayRestore = offered === undefined || offered.has('restore_from_trash');
-    const deleted = context && mayRestore ? await inTrash(context, apiError) : undefined;
+    const deleted = context && mayRestore ? await inTrash(context, apiError, input) : undefined;
     const suggestions =
       context === undefined || deleted !== undefined ? [] : await tool.nearest(context, input, apiError);
     const next = tool.next?.(apiError, input);

@@ -1,10 +1,10 @@
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Row } from '../contract/row.ts';
-import type { TrashEntry } from '../contract/trash.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
+import type { Deleted } from './in-trash.ts';
 import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './tools/relations.ts';
 
 /** What to do about an error whose message does not say it. */
@@ -67,7 +67,7 @@ export interface ErrorContext {
   /** Names similar to one that was not found. */
   suggestions?: readonly string[];
   /** The collection that was not found, if it is in the trash. */
-  deleted?: TrashEntry | undefined;
+  deleted?: Deleted | undefined;
   /** The tool's own advice; a similar name, if there is one, is better advice. */
   next?: string | undefined;
   /** The arguments of the call, which may have the SQL that an error points into. */
@@ -95,7 +95,7 @@ export function presentError(
   if (place !== undefined) text.push(place);
   if (correctedSql !== undefined) text.push(`${CORRECTED}: ${correctedSql}`);
   else text.push(...more);
-  if (deleted !== undefined) text.push(`It was deleted at ${deleted.deleted_at}.`);
+  if (deleted !== undefined) text.push(deletedLine(deleted));
   if (names.length > 0) text.push(`Did you mean: ${names.join(', ')}`);
   if (traceId !== undefined && TRACED.has(error.code)) text.push(`Trace id: ${traceId}`);
   return {
@@ -108,7 +108,7 @@ export function presentError(
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
         ...(correctedSql === undefined ? {} : { corrected_sql: correctedSql }),
-        ...(deleted === undefined ? {} : { deleted_at: deleted.deleted_at, trash_id: deleted.id }),
+        ...(deleted === undefined ? {} : { deleted_at: deleted.entry.deleted_at, trash_id: deleted.entry.id }),
         ...(names.length === 0 ? {} : { did_you_mean: names }),
         ...(traceId === undefined ? {} : { trace_id: traceId }),
       },
@@ -156,8 +156,15 @@ function cut(text: string, charsMax: number): string {
 }
 
 /** Ids of entries are the service's own, so they may stand outside the fence. */
-function restoreStep({ id }: TrashEntry): string {
-  return `If it is wanted again: restore_from_trash ${JSON.stringify({ id })}.`;
+function restoreStep({ entry: { id }, lacksWorkspace }: Deleted): string {
+  const first = lacksWorkspace ? 'create_workspace with that name, then ' : '';
+  return `If it is wanted again: ${first}restore_from_trash ${JSON.stringify({ id })}.`;
+}
+
+function deletedLine({ entry: { name, deleted_at: at }, lacksWorkspace }: Deleted): string {
+  return lacksWorkspace
+    ? `Its collection ${JSON.stringify(name)} is in the trash since ${at}.`
+    : `It was deleted at ${at}.`;
 }
 
 function nextStep(

@@ -39,6 +39,19 @@ export class Room {
   }
 }
 
+/** As many of the texts as fit, the first in any case, and how many are left out: `a, b, +3`. */
+export function listWithin(texts: readonly string[], tokensMax: number): string {
+  let tokens = 0;
+  const shown: string[] = [];
+  for (const text of texts) {
+    tokens += estimateTokens(text) + 1;
+    if (tokens > tokensMax && shown.length > 0) break;
+    shown.push(text);
+  }
+  const left = texts.length - shown.length;
+  return left === 0 ? shown.join(', ') : `${shown.join(', ')}, +${left}`;
+}
+
 export function cutText(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }

@@ -5,60 +5,100 @@ import { cutText } from './room.ts';
 /** Warnings that a service gives in the answers of writes. They contain names, so they stay inside the fence. */
 
 const WARNINGS_MAX = 12;
-const WARNING_CHARS_MAX = 600;
+const WARNING_CHARS_MAX = 800;
+/** Fields with strays that are named, of each collection. */
+const FIELDS_MAX = 5;
 
 /** For `next`, if there are warnings. */
 export const WARNINGS_HINT =
-  'read warnings: what SQL computes sees NULL for values that do not fit, and lambdas over a field of another type may answer otherwise';
+  'read warnings: what SQL computes does not see values that do not fit as they are, and lambdas over a field of another type may answer otherwise';
+
+/** A warning of values that do not fit their field, in its parts. */
+interface Stray {
+  collection: string;
+  path: string;
+  /** Its type, and a document. */
+  about: string;
+  /** What SQL that computes sees instead, and where they are. */
+  instead: string;
+}
 
 /**
- * The warnings of one write or several, each of them once; those that differ only in a leading number, and the document
- * that is an example, are added up.
+ * The warnings of one write or several, each of them once; those that differ only in a leading number are added up, and
+ * those of values that do not fit are one for each collection.
  */
 export class Warnings {
-  readonly #warnings = new Map<string, { text: string; count: number }>();
+  readonly #warnings = new Map<string, number>();
+  /** By collection, and by path. */
+  readonly #strays = new Map<string, Map<string, Stray & { count: number }>>();
 
   /** `warnings`: as received; anything but text is left out. */
   add(warnings: unknown): void {
     for (const warning of Array.isArray(warnings) ? warnings : []) {
       if (typeof warning !== 'string') continue;
       const [, digits = '', text = warning] = /^(\d[\d,]*)( .*)$/s.exec(warning) ?? [];
-      const key = keyOf(text);
-      const before = this.#warnings.get(key);
-      // Warnings beyond the limit are dropped: a service that always says something new must not fill the memory.
-      if (before === undefined && this.#warnings.size >= WARNINGS_MAX) continue;
-      const count = (before?.count ?? 0) + Number(digits.replaceAll(',', ''));
-      this.#warnings.set(key, { text: before === undefined ? text : inPlural(before.text), count });
+      const count = Number(digits.replaceAll(',', ''));
+      const stray = strayIn(text);
+      if (stray === undefined) addTo(this.#warnings, text, (before = 0) => before + count);
+      else {
+        const ofCollection = this.#strays.get(stray.collection) ?? new Map<string, Stray & { count: number }>();
+        addTo(ofCollection, stray.path, (before) => ({ ...stray, ...before, count: (before?.count ?? 0) + count }));
+        addTo(this.#strays, stray.collection, () => ofCollection);
+      }
     }
   }
 
   get isEmpty(): boolean {
-    return this.#warnings.size === 0;
+    return this.#warnings.size + this.#strays.size === 0;
   }
 
   /** For the data of an answer. */
   shown(): { warnings?: string[] } {
     if (this.isEmpty) return {};
-    return {
-      warnings: [...this.#warnings.values()].map(({ text, count }) =>
-        cutText(visibleText(`${count > 0 ? count.toLocaleString('en-US') : ''}${text}`), WARNING_CHARS_MAX),
-      ),
-    };
+    const strays = [...this.#strays].map(([collection, fields]) => strayLine(collection, [...fields.values()]));
+    const others = [...this.#warnings].map(
+      ([text, count]) => `${count > 0 ? count.toLocaleString('en-US') : ''}${text}`,
+    );
+    return { warnings: [...strays, ...others].map((text) => cutText(visibleText(text), WARNING_CHARS_MAX)) };
   }
 }
 
-function keyOf(text: string): string {
-  const end = text.search(/ do(?:es)? not fit its type /);
-  return end >= 0 && /^ values? of /.test(text) ? text.slice(text.indexOf(' of '), end) : text;
+/** Keys beyond the limit are dropped: a service that always says something new must not fill the memory. */
+function addTo<T>(map: Map<string, T>, key: string, value: (before: T | undefined) => T): void {
+  const before = map.get(key);
+  if (before !== undefined || map.size < WARNINGS_MAX) map.set(key, value(before));
 }
 
-function inPlural(text: string): string {
-  if (!text.startsWith(' value ')) return text;
-  return text
-    .replace(' value ', ' values ')
-    .replace(' does not fit ', ' do not fit ')
-    .replace(' shows it as given', ' shows them as given')
-    .replace(/ has it\.$/, ' has them.');
+const DO_NOT = / do(?:es)? not fit its type /;
+
+/** The parts of `… values of "n" of ws.c do not fit its type BIGINT (document "a" has text): …`; undefined: it is another one. */
+function strayIn(text: string): Stray | undefined {
+  const [fit] = DO_NOT.exec(text) ?? [];
+  if (fit === undefined || !/^ values? of /.test(text)) return undefined;
+  const [of = '', ...more] = text.split(fit);
+  const [about = '', told = ''] = more.join(fit).split('): SELECT of the field shows ');
+  const sees = told.indexOf(' sees ');
+  const end = told.lastIndexOf(' has ');
+  const at = of.lastIndexOf(' of ');
+  if (sees === -1 || end < sees) return undefined;
+  return {
+    collection: of.slice(at + ' of '.length),
+    path: of.slice(of.indexOf(' of ') + ' of '.length, at),
+    about: about.replace(' (document ', ', document '),
+    instead: told.slice(sees + ' sees '.length, end),
+  };
+}
+
+/** One line, the fields with the most first. */
+function strayLine(collection: string, fields: readonly (Stray & { count: number })[]): string {
+  const shown = fields.toSorted((a, b) => b.count - a.count).slice(0, FIELDS_MAX);
+  const said = shown.map(
+    ({ path, about, instead, count }) =>
+      `${count.toLocaleString('en-US')} of ${path} (${about}) as ${instead} has them`,
+  );
+  const more = fields.length - shown.length;
+  if (more > 0) said.push(`and ${more} more ${more === 1 ? 'field' : 'fields'}`);
+  return `${collection}: values that do not fit their field. SELECT of it shows them as given; what SQL computes sees ${said.join('; ')}.`;
 }
 
 /** The answer of a write, with the warnings that the service gave. */

@@ -36,9 +36,9 @@ describe('briefly()', () => {
   it('leaves out long texts that were just sent, and none else', () => {
     const query = `SELECT ${'a, '.repeat(20)} b FROM t`;
     const answer = { name: 'l', sql: { query, default_parameters: [] }, description: query.slice(1) };
-    expect(briefly(answer, { sql: { query } })).toEqual({ ...answer, sql: { default_parameters: [] } });
+    expect(briefly(answer, { of: { query } })).toEqual({ ...answer, sql: { default_parameters: [] } });
     expect(briefly({ name: 'short' }, { name: 'short' })).toEqual({ name: 'short' });
-    const short = { query: 'SELECT 1' };
+    const short = { query: 'SELECT :n', default_parameters: [{ name: 'n', type: 'int', value: 1 }] };
     expect(briefly({ name: 'l', created_at: 'now', sql: short }, { sql: short })).toEqual({ name: 'l' });
     expect(briefly({ name: 'l', created_at: 'now', sql: short })).toEqual({
       name: 'l',

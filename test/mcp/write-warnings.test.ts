@@ -1,13 +1,33 @@
 import { expect, test } from 'vitest';
 import { Warnings } from '../../src/mcp/write-warnings.ts';
 
-const stray = (count: string, id: string, type = 'DOUBLE') =>
-  `${count} of "n" of commons.docs ${count === '1 value' ? 'does' : 'do'} not fit its type ${type} (document "${id}" has text): SELECT of the field shows ${count === '1 value' ? 'it' : 'them'} as given, what SQL computes sees NULL, and _strays has ${count === '1 value' ? 'it' : 'them'}.`;
+/** As the service says it. */
+const stray = (count: string, path: string, document: string, type = 'DOUBLE') => {
+  const [do_, them] = count === '1 value' ? ['does', 'it'] : ['do', 'them'];
+  return `${count} of ${path} of commons.docs ${do_} not fit its type ${type} (document "${document}" has text): SELECT of the field shows ${them} as given, what SQL computes sees NULL, and (_strays->>'n') has ${them}.`;
+};
 
-test('the same of several writes is said once, added up, with the first example', () => {
+test('the same of several writes is said once, added up, and of strays in one line per collection', () => {
   const warnings = new Warnings();
-  for (const given of [stray('1 value', 'a'), stray('1,200 values', 'b'), stray('3 values', 'c')])
+  for (const given of [stray('1 value', '"n"', 'a'), stray('1,200 values', '"n"', 'b'), stray('3 values', '"n"', 'c')])
     warnings.add([given]);
+  warnings.add([stray('2,000 values', '"o"."a of b"', 'd', 'STRUCT("x" BIGINT)')]);
+  warnings.add([stray('1 value', '"n"', 'e').replace('commons.docs', 'commons.other')]);
   warnings.add(['Other.', 'Other.', '2 documents are old.', '3 documents are old.', 7]);
-  expect(warnings.shown()).toEqual({ warnings: [stray('1,204 values', 'a'), 'Other.', '5 documents are old.'] });
+  const start = 'values that do not fit their field. SELECT of it shows them as given; what SQL computes sees';
+  expect(warnings.shown()).toEqual({
+    warnings: [
+      `commons.docs: ${start} 2,000 of "o"."a of b" (STRUCT("x" BIGINT), document "d" has text) as NULL, and (_strays->>'n') has them; 1,204 of "n" (DOUBLE, document "a" has text) as NULL, and (_strays->>'n') has them.`,
+      `commons.other: ${start} 1 of "n" (DOUBLE, document "e" has text) as NULL, and (_strays->>'n') has them.`,
+      'Other.',
+      '5 documents are old.',
+    ],
+  });
+});
+
+test('of many fields some are named', () => {
+  const warnings = new Warnings();
+  warnings.add(Array.from({ length: 7 }, (_, at) => stray('1 value', `"f${at}"`, 'a')));
+  expect(warnings.shown().warnings).toHaveLength(1);
+  expect(warnings.shown().warnings?.[0]).toMatch(/; and 2 more fields\.$/);
 });

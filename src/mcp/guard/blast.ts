@@ -48,6 +48,8 @@ type Call = (input: Arguments, options: { signal?: AbortSignal | undefined }) =>
 export interface Impact extends Blast {
   /** What it means, without its beginning and end. */
   lines: string[];
+  /** The last day on which it can be restored from the trash; undefined: it does not go there. */
+  until: string | undefined;
   /** What the service would answer, so that asking a human makes no sense. */
   refusal: ApiError | undefined;
 }
@@ -67,7 +69,7 @@ export async function blastRadius(
 ): Promise<Blast> {
   const unnamable = nameRefusal(deletionOf(tool, args));
   if (unnamable !== undefined) throw unnamable;
-  const { refusal, lines: _, ...blast } = await impactOf(client, tool, args, signal);
+  const { refusal, lines: _, until: __, ...blast } = await impactOf(client, tool, args, signal);
   if (refusal !== undefined) throw refusal;
   return blast;
 }
@@ -92,8 +94,9 @@ export async function impactOf(
   const deletion = deletionOf(tool, args);
   const read: Read = (operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
   const about = aboutOnce(client, signal);
-  const undo = row.trash === true ? await trashLine(about) : NOT_UNDONE;
-  const under = await contentsUnder({ client, read, signal }, path, args);
+  const until = row.trash === true ? await keptUntil(about) : undefined;
+  const undo = undoLine(until);
+  const under = await contentsUnder({ client, read, signal }, path);
   const { thing: target, exact } = await findTarget(read, path, args).catch((error: unknown) => {
     // A name such as "self" is refused whether or not there is a list that has it.
     if (nameRefusal(deletion) === undefined) throw error;
@@ -109,6 +112,7 @@ export async function impactOf(
     refusal: (await roleRefusal(deletion, read)) ?? found.refusal,
     what,
     undo,
+    until,
     message: questionOf(what, found.lines, undo),
     typedName: found.isSevere && noun !== undefined ? name : undefined,
     // Agreeing to delete one of several entries is not agreeing to delete the last one.
@@ -190,7 +194,7 @@ async function ofNamed(
   };
 }
 
-export const NOT_UNDONE = 'This cannot be undone.';
+const NOT_UNDONE = 'This cannot be undone.';
 
 /** What the service says of itself, asked once. */
 export function aboutOnce(client: Client, signal: AbortSignal | undefined): About {
@@ -201,11 +205,15 @@ export function aboutOnce(client: Client, signal: AbortSignal | undefined): Abou
   };
 }
 
-/** Whether and until when what goes to the trash can be restored. A service that does not mention a trash has none. */
-export async function trashLine(about: About): Promise<string> {
+/** Until which day what goes to the trash can be restored. A service that does not mention a trash has none. */
+export async function keptUntil(about: About): Promise<string | undefined> {
   const days = (await about())?.trash_days ?? 0;
-  if (days <= 0) return NOT_UNDONE;
-  const until = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+  return days <= 0 ? undefined : new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Whether a delete can be undone, in words for the human who is asked. */
+export function undoLine(until: string | undefined): string {
+  if (until === undefined) return NOT_UNDONE;
   return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`.`;
 }
 

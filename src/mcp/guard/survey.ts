@@ -20,7 +20,6 @@ export interface Contents {
 export async function contentsUnder(
   { client, read, signal }: { client: Client; read: Read; signal: AbortSignal | undefined },
   path: string,
-  { workspace }: Arguments,
 ): Promise<Contents> {
   const lines: string[] = [];
   const found: string[] = [];
@@ -34,7 +33,7 @@ export async function contentsUnder(
     // Things that have versions may be listed once per version.
     const seen = new Set<string>();
     const names = items
-      .map((item) => shownName(item, singular(kind), workspace))
+      .map((item) => shownName(item, singular(kind)))
       .filter((name) => name === undefined || (!seen.has(name) && seen.add(name)));
     extent[kind] = extentOf(names);
     if (items.length === 0) continue;
@@ -88,12 +87,12 @@ function singular(kind: string): string {
   return kind.replace(/s$/, '');
 }
 
-/** The name of a thing, qualified if it lies in another workspace than what it belongs to. */
-function shownName(item: unknown, noun: string, own: unknown): string | undefined {
+/** The name of a thing, with its workspace if it has one: what depends on a thing may be in another. */
+function shownName(item: unknown, noun: string): string | undefined {
   const name = nameOf(item, noun);
-  if (name === undefined || noun === 'version') return name;
+  if (name === undefined || noun === 'version' || noun === 'tag') return name;
   const { workspace } = item as Arguments;
-  return typeof workspace === 'string' && workspace !== own ? `${workspace}.${name}` : name;
+  return typeof workspace === 'string' ? `${workspace}.${name}` : name;
 }
 
 function contentLine(
@@ -126,7 +125,7 @@ async function tagsOf(client: Client, items: readonly Arguments[], signal: Abort
     const target = { workspace: String(workspace), queryLambda: String(name) };
     const found = await client.listLambdaTags(target, { signal }).catch(() => []);
     const names = found.flatMap(({ tag_name: tag }) => (tag == null || tag === LATEST ? [] : [tag]));
-    tags.push(...names.map((tag) => `${target.queryLambda}:${tag}`));
+    tags.push(...names.map((tag) => `${target.workspace}.${target.queryLambda}:${tag}`));
   }
   return tags;
 }

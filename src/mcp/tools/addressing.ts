@@ -1,6 +1,6 @@
 import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { EXTRA_COLUMN } from './field-lines.ts';
-import { ANY_KEY, type InferredField, isUnder, LEVELS_MAX } from './infer.ts';
+import { ANY_FIELD, ANY_KEY, type InferredField, isUnder, LEVELS_MAX } from './infer.ts';
 
 /** What the fields of a collection are that have to be addressed in SQL. */
 export interface Found {
@@ -25,8 +25,10 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields as a.b');
   if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
     hints.push(
-      `${ANY_KEY} is any key, in a map spelled as in the documents: m.key or m['odd key']; all with unnest(map_entries(m)) of a map, json_each(m) of an object`,
+      `${ANY_KEY} is any key of a map, spelled as in the documents: m.key or m['odd key']; all with unnest(map_entries(m))`,
     );
+  if (paths.some((path) => path.includes(`.${ANY_FIELD}`)))
+    hints.push(`${ANY_FIELD} is any field of an object: o.field or o."odd field"; all with json_each(o) AS e`);
   const lists = paths.filter((path) => path.endsWith('[]'));
   const isInJson = (list: string) =>
     [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
@@ -49,7 +51,7 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
     );
   if (found.hasStrays)
     hints.push(
-      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
+      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text); "read" is the SQL for them, SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL has all`,
     );
   if (leftAtTop > 0)
     hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);

@@ -5,7 +5,7 @@ import { counted } from '../../contract/in-words.ts';
 import { type Selection, selections } from '../../contract/selections.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, lineText } from '../fence.ts';
-import { aboutOnce, type Blast, MANY_DOCUMENTS, questionOf, trashLine } from '../guard/blast.ts';
+import { aboutOnce, type Blast, keptUntil, MANY_DOCUMENTS, questionOf, undoLine } from '../guard/blast.ts';
 import { whatOf } from '../guard/survey.ts';
 import { fingerprint } from '../guard/target.ts';
 import { DONE_OUTPUT } from './catalog.ts';
@@ -42,7 +42,7 @@ async function blastOf({ client, signal }: ToolContext, given: Arguments, shown?
       'Cannot delete documents: the condition is true for none. Look with run_query what the fields hold.',
     );
   }
-  const undo = await trashLine(aboutOnce(client, signal));
+  const undo = undoLine(await keptUntil(aboutOnce(client, signal)));
   const what = whatOf('Delete documents by a condition', ['workspace', 'collection'], given);
   return {
     what,

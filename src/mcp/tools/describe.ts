@@ -59,7 +59,7 @@ export async function describeCollection(
   const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
   const columns = answer.column_fields ?? [];
   const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
-  const keyed = new Set(places.filter(({ isKeyed }) => isKeyed).map(({ path }) => path));
+  const keyed = new Map(places.flatMap(({ path, any }) => (any === undefined ? [] : [[path, any] as const])));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const figures = documents.length === 0 ? new Map() : await figuresOf(context, table, places, total);
@@ -81,7 +81,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const { strays, more: straysMore } = await straysOf(context, table, places);
+  const { strays, more: straysMore } = await straysOf(context, table, places, (path) => isIn(input, path));
   const shown = new Set(folded.slice(0, max).map(({ path }) => path));
   const numberTexts = inferred
     .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path))
@@ -147,13 +147,17 @@ function noSuchField(path: string, lines: readonly FieldLine[]): ApiError {
   );
 }
 
+/** Whether a field is the one that was asked for, or within it. */
+function isIn({ path }: Pick<DescribeInput, 'path'>, field: string): boolean {
+  return path === undefined || isAt(field, path) || isUnder(field.toLowerCase(), path.toLowerCase());
+}
+
 /** Whether a field was asked for. */
 function isWanted({ path, search }: DescribeInput): (line: FieldLine) => boolean {
   const text = search?.toLowerCase();
   const has = (value: unknown) => text === undefined || String(value).toLowerCase().includes(text);
-  const isIn = (line: FieldLine) =>
-    path === undefined || isAt(line.path, path) || isUnder(line.path.toLowerCase(), path.toLowerCase());
-  return (line) => isIn(line) && (has(line.path) || (/^(?:map|object) of /.test(line.type) && has(line.rest.at(-1))));
+  return (line) =>
+    isIn({ path }, line.path) && (has(line.path) || (/^(?:map|object) of /.test(line.type) && has(line.rest.at(-1))));
 }
 
 interface About {

@@ -1,4 +1,4 @@
-import { ANY_KEY, isWithin, quotedIdentifier, quotedText } from './infer.ts';
+import { ANY_FIELD, ANY_KEY, isWithin, quotedIdentifier, quotedText } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -41,7 +41,7 @@ export async function figuresOf(
   const found = new Map<string, Figures>();
   const from = documents > COUNTED_MAX ? `(SELECT * FROM ${table} LIMIT ${COUNTED_MAX})` : table;
   // The fields of an object that are shown as one have no place of their own.
-  const asOne = places.filter(({ isKeyed, type }) => isKeyed && !type.startsWith('MAP'));
+  const asOne = places.filter(({ any }) => any === ANY_FIELD);
   const paths = new Set(asOne.map(({ path }) => path));
   const known = places.filter(({ path }) => !isWithin(path, paths));
   for (let at = 0; at < Math.min(known.length, PLACES_MAX); at += AT_ONCE) {
@@ -95,11 +95,11 @@ function nameOf(part: string): string {
   return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
 }
 
-function columnsOf({ path, type, isKeyed }: TypePlace, index: number, from: string, all: number): string[] {
+function columnsOf({ path, type, any }: TypePlace, index: number, from: string, all: number): string[] {
   const { column, steps, value } = readPath(path);
   const present = `count(*) FILTER (WHERE ${hasAny(column, steps, 0)}) AS p${index}`;
   if (value === undefined) return [present];
-  if (isKeyed && type.startsWith('MAP')) {
+  if (any === ANY_KEY) {
     return [
       present,
       `(SELECT count(DISTINCT k) FROM (SELECT unnest(map_keys(${value})) AS k FROM ${from})) AS d${index}`,

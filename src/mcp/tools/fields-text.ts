@@ -1,5 +1,5 @@
 import { oneLine } from '../answer-text.ts';
-import { estimateTokens } from '../room.ts';
+import { estimateTokens, listWithin } from '../room.ts';
 import { ancestorsOf } from './infer.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 
@@ -29,7 +29,7 @@ export function fieldsText(columns: readonly Column[], tokensMax: number): strin
     spare = Math.max(0, room - estimateTokens(text));
     return text;
   });
-  return oneLine(cut(texts, tokensMax));
+  return oneLine(listWithin(texts, tokensMax));
 }
 
 function fieldText(name: string, type: string, tokensMax: number): string {
@@ -61,20 +61,7 @@ function placeText(
     level >= LEVELS_MAX || room <= 0
       ? []
       : within.map((one) => placeText(one, children, { parent: place.path, level: level + 1, tokensMax: room }));
-  const inside = parts.length === 0 ? '…' : cut(parts, room);
+  const inside = parts.length === 0 ? '…' : listWithin(parts, room);
   if (isList) return `${step} [${inside}]`.trim();
   return `${step} {${inside}}`.trim();
-}
-
-/** As many texts as fit, the first in any case, and how many are left out. */
-function cut(texts: readonly string[], tokensMax: number): string {
-  let tokens = 0;
-  const shown: string[] = [];
-  for (const text of texts) {
-    tokens += estimateTokens(text) + 1;
-    if (tokens > tokensMax && shown.length > 0) break;
-    shown.push(text);
-  }
-  const left = texts.length - shown.length;
-  return left === 0 ? shown.join(', ') : `${shown.join(', ')}, +${left}`;
 }

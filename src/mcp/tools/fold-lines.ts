@@ -1,4 +1,4 @@
-import { ANY_KEY, ancestorsOf, parentOf } from './infer.ts';
+import { ANY_KEY, ancestorsOf, isAnyOf, parentOf } from './infer.ts';
 
 /** A field, as one line of a description. */
 export interface FieldLine {
@@ -63,7 +63,7 @@ function withPlainItems(lines: readonly FieldLine[]): FieldLine[] {
 /** The type of a line with those of what is in it. */
 function withinType({ path, type }: FieldLine, group: readonly FieldLine[]): string {
   const [only] = group;
-  if (only !== undefined && group.length === 1 && (only.path === `${path}[]` || only.path === `${path}.${ANY_KEY}`)) {
+  if (only !== undefined && group.length === 1 && (only.path === `${path}[]` || isAnyOf(only.path))) {
     return `${type.replace(/^.*\[\]$|^array$/, 'list')} of ${only.type.replace(/^object \{/, '{')}`;
   }
   const fields = group.map((one) => `${one.path.slice(path.length + 1)} ${one.type}`);

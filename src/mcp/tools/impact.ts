@@ -83,7 +83,8 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
   if (kind === 'virtual_instance') return describeInstance(context, input.name);
   const { client, signal } = context;
   const { tool, args } = deletionOf({ ...input, kind });
-  const { lines, refusal, extent, typedName, undo } = await impactOf(client, tool, args, signal);
+  const { lines, refusal, extent, typedName, undo, until } = await impactOf(client, tool, args, signal);
+  const canRestore = until !== undefined && context.offered?.has('restore_from_trash') === true;
   const counts = Object.entries(extent).map(([what, { count }]) => [what, count]);
   return {
     data: {
@@ -91,13 +92,20 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
       counts: Object.fromEntries(counts),
       facts: lines.map(distinctText),
       can_be_deleted: refusal === undefined,
-      ...(refusal === undefined ? {} : { refused_because: refusal.message }),
+      ...(refusal === undefined ? {} : { refused_because: withoutLines(refusal.message, lines) }),
       ...(refusal === undefined
         ? { human_confirms: typedName === undefined ? 'with a yes' : 'by typing its name' }
         : {}),
-      undo,
+      undo: canRestore
+        ? `It goes to the trash until ${until}: the answer of the delete has the call of restore_from_trash.`
+        : undo,
     },
   };
+}
+
+/** A refusal without the facts that stand beside it. */
+function withoutLines(refusal: string, lines: readonly string[]): string {
+  return lines.reduce((text, line) => text.replace(` ${line}`, () => ''), refusal);
 }
 
 /** It cannot be deleted; what it is about is its size. */

@@ -1,5 +1,12 @@
-/** Stands for any key of a map in a path. */
+/** Stands in a path for any key of a map, and for any field of an object that has many of one type: SQL reads these in other ways. */
 export const ANY_KEY = '<key>';
+export const ANY_FIELD = '<field>';
+export type AnyStep = typeof ANY_KEY | typeof ANY_FIELD;
+
+/** Whether a path ends at all of what a map, or an object of many fields, has. */
+export function isAnyOf(path: string): boolean {
+  return path.endsWith(`.${ANY_KEY}`) || path.endsWith(`.${ANY_FIELD}`);
+}
 
 /** A field of the sampled documents. */
 export interface InferredField {
@@ -52,13 +59,13 @@ interface Seen {
 }
 
 /**
- * The fields of `documents`, nested ones included; those of an object that is one of `keyed`, by its path, are one field. If there are more than `fieldsMax`, those nearest to the top level
+ * The fields of `documents`, nested ones included; those of an object that `keyed` has, by its path, are one field, which is called so. If there are more than `fieldsMax`, those nearest to the top level
  * are kept: documents whose keys are data have any number of deep paths.
  */
 export function inferFields(
   documents: readonly Readonly<Record<string, unknown>>[],
   fieldsMax: number,
-  keyed: ReadonlySet<string> = new Set(),
+  keyed: ReadonlyMap<string, AnyStep> = new Map(),
 ): Inferred {
   const seen = new Map<string, Seen>();
   const missed = new Map<string, number>();
@@ -93,9 +100,10 @@ export function inferFields(
         isDeeper ||= Object.keys(value).length > 0;
         return;
       }
-      if (keyed.has(path)) noteKeys(entry, Object.keys(value));
+      const any = keyed.get(path);
+      if (any !== undefined) noteKeys(entry, Object.keys(value));
       for (const [key, field] of Object.entries(value)) {
-        visit(`${path}.${entry.keys === undefined ? identifier(key) : ANY_KEY}`, depth + 1, field, document);
+        visit(`${path}.${any ?? identifier(key)}`, depth + 1, field, document);
       }
     } else if (entry.examples.size < EXAMPLES_MAX) {
       entry.examples.add(exampleOf(value as string | number | bigint | boolean));

@@ -11,7 +11,6 @@ import { columnsOf, type LambdaColumns } from './lambda-columns.ts';
 import { type LambdaArgument, lambdaArguments, lambdaListing } from './lambda-listing.ts';
 import { isRequired } from './lambda-lookup.ts';
 import { argumentNames, lambdaToolNames } from './lambda-names.ts';
-import { onlyReads } from './reads.ts';
 import type { Tool } from './tool.ts';
 import { toolCards } from './tool-cards.ts';
 
@@ -112,7 +111,6 @@ async function toolOrWhy(
 ): Promise<Tool | string> {
   const query = version.sql?.query ?? '';
   if (name === undefined) return 'another tool has the name that it would have';
-  if (!onlyReads(query)) return 'its SQL does more than read';
   if (version.state === 'INVALID_SQL') return 'its SQL does not bind now';
   try {
     const used = (await client.validateQuery({ parameters: true, sql: { query } }, { signal })).parameters ?? [];

@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/j
 import type { LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import { cutText, estimateTokens, Room } from '../room.ts';
+import { cutText, listWithin, Room } from '../room.ts';
 import { linesOf } from './field-lines.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
@@ -164,8 +164,9 @@ async function previewed(
       collection: tableOf(target),
       ...(target.isMissing ? { would_be_created: true } : { documents_before: target.before }),
       looked_at: lookedAt(documents.length + refused.length, isAll),
-      fields: cutList(
-        folded.map(({ path, type }) => `${path} ${type}`),
+      fields: listWithin(
+        // One field takes about a third of the room at most.
+        folded.map(({ path, type }) => cutText(`${path} ${type}`, tokensMax)),
         tokensMax,
       ),
       ...tableIn(documents.slice(0, ROWS), tokensMax),
@@ -225,18 +226,4 @@ function cellOf(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   const text = stringifyJson(value);
   return text.length <= CELL_CHARS_MAX ? value : cutText(text, CELL_CHARS_MAX);
-}
-
-/** As many of the texts as fit, the first of them cut if need be, and how many are left out. */
-function cutList(texts: readonly string[], tokensMax: number): string {
-  let tokens = 0;
-  const shown: string[] = [];
-  for (const text of texts) {
-    const own = estimateTokens(text) + 1;
-    if (tokens + own > tokensMax) break;
-    tokens += own;
-    shown.push(text);
-  }
-  const left = texts.length - shown.length;
-  return left === 0 ? shown.join(', ') : [...shown, `… ${counted(left, 'fields')} more`].join(', ');
 }

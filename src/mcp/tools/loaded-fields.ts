@@ -33,7 +33,7 @@ export async function loadedFields(
   if (answer === undefined) return undefined;
   const columns = answer.column_fields ?? [];
   const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
-  const keyed = new Set(places.filter(({ isKeyed }) => isKeyed).map(({ path }) => path));
+  const keyed = new Map(places.flatMap(({ path, any }) => (any === undefined ? [] : [[path, any] as const])));
   const documents = answer.results ?? [];
   const { fields } = inferFields(documents, FIELDS_MAX, keyed);
   const byPath = new Map(places.map((place) => [place.path, place]));

@@ -6,7 +6,7 @@ import { listerOf, pathParameters } from './relations.ts';
 
 /** What to do about an error of an operation, if its relations to other operations say more than the error's code. */
 export function nextStepFor(row: Row, error: ApiError): string | undefined {
-  if (error.code === 'not_found') return listThem(row, error.details.messageKey);
+  if (error.code === 'not_found') return listThem(row, error);
   const { own, lastOf, onlyForCaller } = row.refuses ?? {};
   const isOfOthers = own === undefined && lastOf === undefined && onlyForCaller === undefined;
   if (error.code === 'dependent_resources' && !isOfOthers) return 'A human can do what the message says; tell them.';
@@ -14,20 +14,26 @@ export function nextStepFor(row: Row, error: ApiError): string | undefined {
   return instead && `Use the one that exists, change it with ${toolName(instead)}, or choose another name.`;
 }
 
-/** Names in a body that may not exist, and what lists them; for names in the path, the path says what does. */
-const NAMED_IN_BODY: Partial<Record<NotFoundKey, { parameter: string; lister: Operation }>> = {
-  COLLECTION_DOES_NOT_EXIST: { parameter: '{collection}', lister: 'listCollections' },
-  INTEGRATION_NOT_FOUND: { parameter: '{integration}', lister: 'listIntegrations' },
+/** What lists the things of a kind; of all others, what is listed at the path that names the last of them. */
+const LISTERS: Partial<Record<NotFoundKey, Operation>> = {
+  WORKSPACE_NOT_FOUND: 'listWorkspaces',
+  COLLECTION_DOES_NOT_EXIST: 'listCollections',
+  QUERY_NOT_FOUND: 'listLambdas',
+  INTEGRATION_NOT_FOUND: 'listIntegrations',
+  USER_NOT_FOUND: 'listUsers',
 };
 
-function listThem(row: Row, messageKey: string | undefined): string | undefined {
-  const named = NAMED_IN_BODY[messageKey as NotFoundKey];
-  const listers =
-    named === undefined || row.path.includes(named.parameter)
-      ? pathParameters(row.path).flatMap((parameter) => listerOf(row.path, parameter) ?? [])
-      : [named.lister];
-  if (listers.length === 0) return undefined;
-  return `List what exists with ${listers.map(toolName).join(', ')} and use those names.`;
+/** One step: the thing that is missing is told by the error, and one list has its name. */
+function listThem({ path, effect }: Row, { message, details }: ApiError): string | undefined {
+  const key = details.messageKey as NotFoundKey;
+  const last = pathParameters(path).at(-1);
+  // The same key stands for a lambda and its version.
+  const isVersion = last === 'version' && message.includes('" (version "');
+  const lister = (isVersion ? undefined : LISTERS[key]) ?? (last === undefined ? undefined : listerOf(path, last));
+  if (lister === undefined) return undefined;
+  const make = key === 'WORKSPACE_NOT_FOUND' && (effect === 'create' || effect === 'update');
+  const list = `List what exists with ${toolName(lister)} and use one of those names`;
+  return make ? `${list}, or make a new one with ${toolName('createWorkspace')}.` : `${list}.`;
 }
 
 /** For an operation that creates something: the operation that changes it or adds to it. */

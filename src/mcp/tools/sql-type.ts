@@ -1,5 +1,5 @@
 import { placeOf } from '../../contract/strays.ts';
-import { ANY_KEY, identifier } from './infer.ts';
+import { ANY_FIELD, ANY_KEY, type AnyStep, identifier } from './infer.ts';
 
 /** A place in the values of a column, with its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
 export interface TypePlace {
@@ -10,8 +10,8 @@ export interface TypePlace {
   /** Levels below the column. */
   depth: number;
   type: string;
-  /** Whether what is in it has one place, `<key>`: a map, or an object of many fields of one type. */
-  isKeyed: boolean;
+  /** The name of the one place of all that is in it, if it is a map, or an object of many fields of one type. */
+  any: AnyStep | undefined;
 }
 
 interface Type {
@@ -46,17 +46,21 @@ export function typePlaces(column: string, type: string): TypePlace[] {
       place: placeOf([column]),
       depth: 0,
       type,
-      isKeyed: read !== undefined && read.lists === 0 && isKeyed(read),
+      any: anyIn(read),
     },
   ];
   if (read !== undefined) addPlaces(places, read, { path, place: placeOf([column]), depth: 0 });
   return places;
 }
 
-function isKeyed({ fields, values }: Type): boolean {
+/** The name of the one place in a type, or in its items with so many lists taken off. */
+function anyIn(type: Type | undefined, lists = 0): AnyStep | undefined {
+  if (type === undefined || type.lists !== lists) return undefined;
+  const { fields, values } = type;
+  if (values !== undefined) return ANY_KEY;
   const first = fields[0]?.[1];
   const isAlike = ([, one]: [string, Type]) => one.text === first?.text && one.lists === first.lists;
-  return values !== undefined || (fields.length >= ALIKE_MIN && fields.every(isAlike));
+  return fields.length >= ALIKE_MIN && fields.every(isAlike) ? ANY_FIELD : undefined;
 }
 
 function addPlaces(
@@ -65,25 +69,25 @@ function addPlaces(
   { path, place, depth }: Pick<TypePlace, 'path' | 'place' | 'depth'>,
 ): void {
   const { text, lists, fields, values } = type;
-  const keyed = isKeyed(type);
+  const any = anyIn(type, lists);
   for (let list = 1; list <= lists; list++) {
     places.push({
       path: path + '[]'.repeat(list),
       place: place + '/0'.repeat(list),
       depth: depth + list,
       type: text + '[]'.repeat(lists - list),
-      isKeyed: keyed && list === lists,
+      any: list === lists ? any : undefined,
     });
   }
   const inner: [string, string, Type][] = fields.map(([name, one]) => [identifier(name), placeOf([name]), one]);
-  const any = values ?? fields[0]?.[1];
-  for (const [name, step, one] of keyed && any !== undefined ? [[ANY_KEY, '0', any] as const] : inner) {
+  const alike = values ?? fields[0]?.[1];
+  for (const [name, step, one] of any && alike ? [[any, '0', alike] as const] : inner) {
     const field = {
       path: `${path}${'[]'.repeat(lists)}.${name}`,
       place: `${place}${'/0'.repeat(lists)}/${step}`,
       depth: depth + lists + 1,
     };
-    places.push({ ...field, type: one.text + '[]'.repeat(one.lists), isKeyed: one.lists === 0 && isKeyed(one) });
+    places.push({ ...field, type: one.text + '[]'.repeat(one.lists), any: anyIn(one) });
     addPlaces(places, one, field);
   }
 }

@@ -28,6 +28,8 @@ export interface ToolContext {
   /** Reports progress to the caller. */
   progress: Progress;
   means: Means;
+  /** The tools that the caller has; absent: all. */
+  offered?: ReadonlyMap<string, unknown> | undefined;
 }
 
 /** A tool as this server runs it. */

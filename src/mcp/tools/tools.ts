@@ -20,6 +20,7 @@ import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
 import { impactTool } from './impact.ts';
 import { callIssuing } from './issued.ts';
+import { lambdasShown } from './lambda-shown.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
 import { presentCollections } from './overview.ts';
@@ -56,7 +57,8 @@ function toolOf(rowTool: RowTool): Tool {
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const tellTrash = row.trash;
-      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
+      const answer = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
+      const told = await lambdasShown(rowTool.operation, context, input, answer);
       if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
       if (rowTool.kind === 'list') {
         const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);

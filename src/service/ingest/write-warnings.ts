@@ -69,7 +69,8 @@ function strayWarnings(collection: string, news: readonly FieldNews[]): string[]
   ];
 }
 
-function strayWarning({ path, type, count, example }: NewStrays, collection: string): string {
+/** An assistant gets those of a collection as one: `mcp/write-warnings.ts` takes these words apart. */
+function strayWarning({ path, type, count, sql, example }: NewStrays, collection: string): string {
   const [values, do_, them] = count === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
   const some = `${count.toLocaleString('en-US')} ${values} of ${short(path)} of ${collection}`;
   if (type === null) {
@@ -77,7 +78,7 @@ function strayWarning({ path, type, count, example }: NewStrays, collection: str
   }
   const isRounded = type === 'DOUBLE' && example.value.includes('beyond');
   const seen = type === 'VARCHAR' ? 'the text' : isRounded ? 'the rounded number' : 'NULL';
-  return `${some} ${do_} not fit its type ${short(type)} (document ${JSON.stringify(short(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and _strays has ${them}.`;
+  return `${some} ${do_} not fit its type ${short(type)} (document ${JSON.stringify(short(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and ${sql === null || sql.length > TEXT_CHARS_MAX ? '_strays' : sql} has ${them}.`;
 }
 
 /** The last name in a path, without quotes. */

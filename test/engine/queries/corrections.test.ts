@@ -23,6 +23,8 @@ beforeAll(async () => {
     customer: { firstName: 'Ann', 'e-mail': 'a@b', address: { city: 'Bern', zip: 3000 } },
     tags: [{ name: 'a', value: 1 }],
     labels: ['x', 'y'],
+    sizes: { s: 1, 'x l': 2 },
+    words: { a: 'one "1"', b: '2' },
   };
   await engine.addDocuments('t', [doc('1', first), doc('2', { status: 'paid', price: 'none' })]);
 });
@@ -97,10 +99,29 @@ describe('what was probably meant is said, and runs', () => {
     ["SELECT 1 FROM docs WHERE labels LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) > 0"],
     ["SELECT 1 FROM docs WHERE labels NOT LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) = 0"],
     ["SELECT 1 FROM docs WHERE labels = 'x'", "list_contains(labels, 'x')"],
+    // Objects that are no maps.
+    [
+      'SELECT e.key, e.value + 1 FROM docs d, unnest(map_entries(d.sizes)) AS u(e)',
+      'map_entries(to_json(d.sizes)::MAP(VARCHAR, BIGINT))',
+    ],
+    ['SELECT map_values(words) FROM docs', 'map_values(to_json(words)::MAP(VARCHAR, VARCHAR))'],
+    ['SELECT map_entries(customer) FROM docs', 'map_entries(to_json(customer)::MAP(VARCHAR, JSON))'],
+    ['SELECT map_entries(tags[1]) FROM docs', 'map_entries(to_json(tags[1])::MAP(VARCHAR, JSON))'],
+    ['SELECT unnest(map_keys(customer.address)) FROM docs', 'unnest(json_keys(customer.address))'],
+    ["SELECT map_contains(sizes, 'x l') FROM docs", "map_contains(to_json(sizes)::MAP(VARCHAR, BIGINT), 'x l')"],
     // Clauses.
     ['SELECT status, count(*) FROM docs', 'FROM docs GROUP BY ALL'],
     ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
     ['SELECT status, price, count(*) FROM docs GROUP BY status', 'GROUP BY status, price'],
+    ['SELECT status || count(*) FROM docs GROUP BY ALL', 'GROUP BY status'],
+    [
+      'SELECT d.status, round(d.customer.address.zip / sum(orderId), 1) AS r, max(price) FROM docs AS d GROUP BY ALL ORDER BY 2',
+      'GROUP BY 1, d.customer.address.zip ORDER BY 2',
+    ],
+    [
+      "SELECT status, CASE WHEN status = 'open' THEN sum(orderId) ELSE (SELECT max(orderId) FROM docs) END FROM docs GROUP BY ALL",
+      'FROM docs GROUP BY 1',
+    ],
     ['SELECT status FROM docs WHERE count(*) > 0 GROUP BY status', 'FROM docs GROUP BY status HAVING count(*) > 0'],
     [
       'SELECT status, count(*) AS n FROM docs WHERE orderId BETWEEN 0 AND 9 AND n > 0 GROUP BY status ORDER BY n',
@@ -124,6 +145,25 @@ describe('what was probably meant is said, and runs', () => {
     expect(details.correctedSql).toContain(part);
     expect((await engine.query({ sql: details.correctedSql ?? '' })).columns.length).toBeGreaterThan(0);
   });
+});
+
+test('the entries of an object are those of its fields that are there', async () => {
+  const { message, details } = await errorOf('SELECT map_entries(words) FROM docs WHERE orderId = 1');
+  expect(message).toContain('json_each(words)');
+  expect((await engine.query({ sql: details.correctedSql ?? '' })).rows).toEqual([
+    [
+      [
+        { key: 'a', value: 'one "1"' },
+        { key: 'b', value: '2' },
+      ],
+    ],
+  ]);
+});
+
+test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {
+  const { message, details } = await errorOf('SELECT status,\n labels[1] || count(*) FROM docs GROUP BY ALL');
+  expect(message).toMatch(/^Cannot mix aggregates .*\n.*write GROUP BY 1, labels\[1\], or any_value\(labels\[1\]\)/);
+  expect(details).toMatchObject({ line: 2, column: 2 });
 });
 
 describe('nothing is said', () => {

@@ -87,6 +87,7 @@ test.each([
   'SUMMARIZE docs',
   'SELECT _id FROM docs ORDER BY n DESC LIMIT 1',
   'SELECT p.* FROM o p(p, q)',
+  'SELECT * EXCLUDE (_strays), n + 1 FROM docs',
   'SELECT sum(j.n) FROM (docs JOIN other o2 ON docs._id < o2._id) AS j',
   'SELECT sum(s.n) FROM (FROM docs) AS s',
   'SELECT n AS x FROM docs WHERE x > 5',
@@ -220,6 +221,27 @@ test('the letter case of the keys of maps counts', async () => {
   expect((await engine.query({ sql: 'SELECT sum(m."K0") FROM exact' })).warnings).toEqual([
     expect.stringContaining('1 of m.<key> (BIGINT)'),
   ]);
+});
+
+test('says once what all are seen as, or of each that is seen otherwise', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'k', workspace: 'commons', name: 'kinds' }]);
+  const fit = Array.from({ length: 3 }, (_, at) => doc(`d${at}`, { n: at, s: 'x', d: 0.5 }));
+  await engine.addDocuments('k', [...fit, doc('odd', { n: 'n', s: 1, d: 'd' })]);
+  const warned = async (sql: string) => (await engine.query({ sql })).warnings.join();
+  expect(await warned('SELECT sum(n), max(s), sum(d) FROM kinds')).toMatch(
+    /^commons\.kinds: values that do not fit their field are, unless said otherwise, NULL here: .*of n \(BIGINT\).*of s \(VARCHAR, text\)/,
+  );
+  expect(await warned('SELECT max(s) FROM kinds')).toMatch(/ are text here: 1 of s \(VARCHAR\): \(_strays->>'s'\)\.$/);
+});
+
+test.each([
+  "SELECT sum(n), count(_strays->>'n') FROM docs",
+  'SELECT _strays, n + 1 FROM docs',
+  'SELECT d.n + 1, D._STRAYS FROM docs d',
+  'SELECT max(n) FROM docs WHERE _strays IS NULL',
+  "SELECT * FROM docs WHERE n > 3 OR (_strays->>'n') IS NOT NULL",
+])('says nothing where the statement reads the strays itself: %s', async (sql) => {
+  expect((await engine.query({ sql })).warnings).toEqual([]);
 });
 
 test('says nothing of fields that the statement does not read', async () => {

@@ -47,7 +47,7 @@ describe.each(WRITES)('%s tells', (_, write) => {
       changed: 0,
       changes: [],
       strayed: 1,
-      strays: [{ path: '"n"', type: 'BIGINT', count: 2, example: { id: 'c', value: 'text' } }],
+      strays: [{ path: '"n"', type: 'BIGINT', count: 2, sql: "(_strays->>'n')", example: { id: 'c', value: 'text' } }],
       spellings: [],
     });
     expect(await columnsOf(engine)).toContain('n BIGINT');
@@ -59,9 +59,15 @@ describe.each(WRITES)('%s tells', (_, write) => {
     await write({ _id: 'a', o: { 'in"ner': 'x', n: 1 }, items: [{ price: 2 }, { price: 1 }], tags: ['x'] });
     const documents = [{ _id: 'b', o: { 'in"ner': 1 }, items: [{ price: 3 }, { price: 'free' }], tags: 'x' }];
     expect((await write(...documents))?.strays).toEqual([
-      { path: '"o"."in""ner"', type: 'VARCHAR', count: 1, example: { id: 'b', value: 'an integer' } },
-      { path: '"items"[]."price"', type: 'BIGINT', count: 1, example: { id: 'b', value: 'text' } },
-      { path: '"tags"', type: 'VARCHAR[]', count: 1, example: { id: 'b', value: 'text' } },
+      {
+        path: '"o"."in""ner"',
+        type: 'VARCHAR',
+        count: 1,
+        sql: `(_strays->>'/o~1in"ner')`,
+        example: { id: 'b', value: 'an integer' },
+      },
+      { path: '"items"[]."price"', type: 'BIGINT', count: 1, sql: null, example: { id: 'b', value: 'text' } },
+      { path: '"tags"', type: 'VARCHAR[]', count: 1, sql: "(_strays->>'tags')", example: { id: 'b', value: 'text' } },
     ]);
   });
 

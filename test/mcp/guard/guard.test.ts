@@ -179,7 +179,7 @@ describe('a tool that deletes', () => {
     }
   });
 
-  it('names a lambda of which several versions query the collection once, and in full where it lies elsewhere', async () => {
+  it('names a lambda of which several versions query the collection once, and in full', async () => {
     const versions = ['a', 'b'].map((version) => ({ name: 'sales', workspace: 'shop', version }));
     const { client, calls } = fakeClient({
       getCollection: () => ({ name: 'orders', stats: { doc_count: 3 } }),
@@ -188,7 +188,7 @@ describe('a tool that deletes', () => {
     });
     const result = (await desk({ client, calls }).call('delete_collection', ARGS)) as ToolResult;
     expect(result.structuredContent['error']).toMatchObject({
-      message: expect.stringContaining('It has 2 lambdas ("sales", "other.sales"). Delete these first.'),
+      message: expect.stringContaining('It has 2 lambdas ("shop.sales", "other.sales"). Delete these first.'),
     });
   });
 

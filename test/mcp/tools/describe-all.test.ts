@@ -74,9 +74,22 @@ describe('describe_collection of all documents', () => {
     expect(lines.get('items[].of[].deep')?.slice(0, 2)).toEqual(['boolean', '50%']);
     expect(lines.get('late')?.slice(0, 2)).toEqual(['VARCHAR', '<1%']);
     expect(data['strays']).toEqual([
-      { path: 'made', values: 1, example: '"never"' },
-      { path: 'n', values: 1, example: '"odd"' },
+      { path: 'made', read: "(_strays->>'made')", values: 1, example: '"never"' },
+      { path: 'n', read: "(_strays->>'n')", values: 1, example: '"odd"' },
     ]);
+  });
+
+  it('tells an object of many fields of one type from a map, and how each is read', async () => {
+    const fixed = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`f${n}`, n]));
+    const collection = await load(Array.from({ length: 3 }, () => ({ stats: fixed })));
+    const context = { client, signal: undefined };
+    const { data, next } = await describeCollection(context, { workspace: 'commons', collection });
+    expect(data['rows']).toContainEqual(['stats', 'object of 16 keys', '100%', null, ['f0', 'f1', 'f2']]);
+    expect(data['rows']).toContainEqual(['stats.<field>', 'integer', '100%', null, [0, 1, 2]]);
+    expect(next).toContain('json_each(o)');
+    expect(next).not.toContain('map_entries');
+    const sql = `SELECT e.key, e.value FROM ${collection}, json_each(stats) AS e`;
+    expect((await client.runQuery({ sql: { query: sql } })).results).toHaveLength(48);
   });
 
   it('lists all values of a field with few and short ones, and only examples of others', async () => {
@@ -94,6 +107,20 @@ describe('describe_collection of all documents', () => {
     expect(lines.get('state')?.slice(2)).toEqual([6, [...states, 'rare'].sort()]);
     expect(lines.get('o.state')?.slice(2)).toEqual([3, ['lost', 'paid', 'sent']]);
     for (const few of ['many', 'long', 'wide']) expect(lines.get(few)?.[3]).toHaveLength(3);
+  });
+
+  it('says how strays are read, and with a path only those of that field', async () => {
+    const fit = { n: 1, o: { 'a/b': 1, c: 1 }, l: [{ v: 1 }] };
+    const collection = await load([fit, fit, fit, { n: 'x', o: { 'a/b': 'y', c: 'z' }, l: [{ v: 'w' }] }]);
+    const { data } = await linesOf(collection, { path: 'O' });
+    expect(data['strays']).toEqual([
+      { path: 'o."a/b"', read: "(_strays->>'o/a~1b')", values: 1, example: '"y"' },
+      { path: 'o.c', read: "(_strays->>'o/c')", values: 1, example: '"z"' },
+    ]);
+    const sql = `SELECT (_strays->>'o/a~1b') AS v FROM ${collection} WHERE (_strays->>'o/a~1b') IS NOT NULL`;
+    expect((await client.runQuery({ sql: { query: sql } })).results).toEqual([{ v: 'y' }]);
+    const list = (await linesOf(collection, { path: 'l' })).data['strays'];
+    expect(list).toEqual([{ path: 'l[].v', values: 1, example: '"w"' }]);
   });
 
   it('says in how many further fields are values that do not fit', async () => {

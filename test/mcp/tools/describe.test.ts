@@ -50,7 +50,7 @@ describe('inferFields()', () => {
 
   it('takes all keys of a map for one field, and shows some', () => {
     const documents = [{ m: { a: { x: 1 }, b: { y: 'z' } } }, { m: { c: { x: 2 }, a: {} } }, { o: { a: 1 } }];
-    const { fields } = inferFields(documents, 10, new Set(['m']));
+    const { fields } = inferFields(documents, 10, new Map([['m', '<key>']]));
     expect(fields.map(({ path, present, keys, examples }) => [path, present, keys, examples])).toEqual([
       ['m', 2, 3, ['a', 'b', 'c']],
       ['m.<key>', 2, undefined, []],

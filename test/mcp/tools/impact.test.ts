@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../../src/http/client.ts';
 import { callTool } from '../../../src/mcp/call.ts';
+import { impactTool } from '../../../src/mcp/tools/impact.ts';
 import { startTestService, type TestService } from '../../service/harness.ts';
 import { fakeClient } from '../fake-client.ts';
 import { DELETE_TARGETS, makeDeleteWorkspace } from '../guard/delete-targets.ts';
@@ -93,14 +94,27 @@ describe('describe_impact', () => {
     expect(told).toMatchObject({ can_be_deleted: false, counts: { documents: 2, aliases: 1, lambdas: 1 } });
     const facts = told.facts.join('\n');
     expect(facts).toMatch(/2 documents in it will be gone\. That is \d+ B of JSON\./);
-    expect(facts).toContain('It has 1 alias ("recent").');
-    expect(facts).toContain('It has 1 lambda ("daily"), with the tags "daily:production".');
-    expect(told.refused_because).toContain('Delete these first.');
+    expect(facts).toContain('It has 1 alias ("impact.recent").');
+    expect(facts).toContain('It has 1 lambda ("impact.daily"), with the tags "impact.daily:production".');
+    expect(told.refused_because).toBe('Cannot delete collection "orders": it is not empty. Delete these first.');
     const whole = await impact({ kind: 'workspace', name: workspace });
     expect(whole.counts).toEqual({ collections: 1, aliases: 1, lambdas: 1, 'child workspaces': 0 });
-    expect(whole.facts.join('\n')).toContain('It has 1 collection ("orders"), with 2 documents.');
+    expect(whole.facts.join('\n')).toContain('It has 1 collection ("impact.orders"), with 2 documents.');
     const alias = await impact({ kind: 'alias', workspace, name: 'recent' });
     expect(alias.facts).toContain('It stands for "impact.orders".');
+  });
+
+  it('names the tool that undoes it to whoever has that tool', async () => {
+    await client.createCollection({ workspace: 'commons', name: 'undone' });
+    const undoWith = async (offered: ReadonlyMap<string, unknown> | undefined) => {
+      const context = { client, signal: undefined, progress: () => undefined, means: {}, offered };
+      const told = await impactTool().run(context, { kind: 'collection', name: 'undone' });
+      return told.data['undo'];
+    };
+    expect(await undoWith(new Map([['restore_from_trash', {}]]))).toMatch(
+      /^It goes to the trash until 20\d\d-\d\d-\d\d: the answer of the delete has the call of restore_from_trash\.$/,
+    );
+    for (const without of [undefined, new Map()]) expect(await undoWith(without)).toContain('`colloquy trash restore`');
   });
 
   it('says which collections an integration feeds, and what feeds a collection', async () => {
@@ -196,14 +210,14 @@ describe('describe_impact', () => {
   it.each([
     [{ kind: 'user', name: 'none' }, 'list_users', 'user "none"'],
     [{ kind: 'api_key', name: 'none' }, 'list_api_keys', 'API key "none"'],
-    [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users, list_user_api_keys', 'User "none"'],
+    [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users', 'User "none"'],
     [{ kind: 'integration', name: 'none' }, 'list_integrations', 'Integration "none"'],
     [{ kind: 'allowlist_entry', name: 'none' }, 'list_allowlist_entries', '"none"'],
     [{ kind: 'virtual_instance', name: 'none' }, 'list_virtual_instances', '"none"'],
   ])('says where to look for what there is not: %j', async (args, listers, what) => {
     expect(await impact(args)).toMatchObject({
       error: { code: 'not_found', message: expect.stringContaining(what) },
-      next: `List what exists with ${listers} and use those names.`,
+      next: `List what exists with ${listers} and use one of those names.`,
     });
   });
 

@@ -239,24 +239,21 @@ describe.each(ERAS)('lambdas as tools, in era $name', (era) => {
 });
 
 describe('lambdas that are no tools', () => {
-  it('are those that write, do not bind, or whose listing is too large, each with the reason', async () => {
+  it('are those that do not bind, or whose listing is too large, each with the reason', async () => {
     const many = Array.from({ length: 100 }, (_, n) => `parameter_${n}`);
     const { tools, left, note } = await toolsOf([
-      { name: 'b', query: 'INSERT INTO w.c SELECT 1' },
-      { name: 'a', query: 'WITH x AS (SELECT 1) INSERT INTO w.c SELECT * FROM x' },
+      { name: 'a', query: "WITH x AS (SELECT 'delete from c' AS y) SELECT * FROM x" },
       { name: 'c', state: 'INVALID_SQL' },
       { name: 'd', parameters: many },
       { name: 'e' },
     ]);
-    expect([...tools.keys()]).toEqual(['w_e']);
+    expect([...tools.keys()]).toEqual(['w_a', 'w_e']);
     expect(left).toEqual([
-      { lambda: 'w.a', why: 'its SQL does more than read' },
-      { lambda: 'w.b', why: 'its SQL does more than read' },
       { lambda: 'w.c', why: 'its SQL does not bind now' },
       { lambda: 'w.d', why: expect.stringMatching(/^its listing takes \d{4} tokens, and at most 500 are taken$/) },
     ]);
-    expect(note).toContain('1 tool named workspace_lambda is a stored query tagged production');
-    expect(note).toContain('4 lambdas with the tag production are no tool');
+    expect(note).toContain('2 tools named workspace_lambda are stored queries tagged production');
+    expect(note).toContain('2 lambdas with the tag production are no tool');
   });
 
   it('are those for which there is no room, the last ones by workspace and name', async () => {
@@ -328,13 +325,13 @@ describe('at the start of a server', () => {
 
   it('it is told what is offered, what is left out, and that nothing has the tag', async () => {
     const { log, lines } = logged();
-    const { client } = taggedClient([{ name: 'a' }, { name: 'b', query: 'DELETE FROM w.c' }]);
+    const { client } = taggedClient([{ name: 'a' }, { name: 'b', state: 'INVALID_SQL' }]);
     await startingLambdaTools(config, async () => client, log);
     await startingLambdaTools({ lambdaTools: 'prodution' }, async () => client, log);
     expect(lines).toEqual([
       [
         'warn',
-        { left: [{ lambda: 'w.b', why: 'its SQL does more than read' }] },
+        { left: [{ lambda: 'w.b', why: 'its SQL does not bind now' }] },
         expect.stringMatching(/^1 of 2 lambdas tagged "production" is offered as a tool, in about \d+ tokens$/),
       ],
       ['info', {}, 'no lambda has the tag "prodution", so none is a tool'],

@@ -106,7 +106,7 @@ describe('load_file', () => {
     const service: Service = async (all) => ({ ...(await takeAll(all)), warnings: [...warnings, 'other'] });
     const { data, next } = await load({ service });
     expect(data['warnings']).toEqual([expect.stringMatching(/^"n" of w.c was BIGINT.*200b/), ...warnings.slice(1)]);
-    expect(next).toContain('what SQL computes sees NULL for values that do not fit');
+    expect(next).toContain('what SQL computes does not see values that do not fit');
     expect(next).not.toContain('BIGINT');
     const quiet = await load({});
     expect(quiet.data).not.toHaveProperty('warnings');
@@ -143,7 +143,7 @@ describe('load_file', () => {
     const file = new ApiError('not_found', 'Cannot open the file "x".', { messageKey: FILE_NOT_FOUND });
     expect(next?.(file, {})).toContain('relative to a folder that the operator allows (--allow-dirs)');
     const gone = new ApiError('not_found', 'No.', { messageKey: 'COLLECTION_DOES_NOT_EXIST' });
-    expect(next?.(gone, {})).toContain('list_workspace_collections');
+    expect(next?.(gone, {})).toContain('list_collections');
   });
 
   it('says that skip leaves nothing of the file', async () => {

@@ -219,6 +219,12 @@ describe('what is told', () => {
     expect((await load('jsonl', '{"n":1}\n', { dry_run: true })).data['looked_at']).toBe('all 1 entry');
   });
 
+  it('of fields are all names, however large the type of the first is', async () => {
+    const wide = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`some_long_name_${n}`, n]));
+    const { data } = await load('jsonl', `${JSON.stringify({ wide, n: 1 })}\n`, { dry_run: true });
+    expect(data['fields']).toMatch(/^wide \{some_long_name_0 integer, .*…\[\+\d+ characters\], n integer$/);
+  });
+
   it('of CSV is the separator that was recognized', async () => {
     expect((await load('csv', 'a;b\n1;2\n')).data['separator']).toBe(';');
     expect((await load('csv', 'a;b\n1;2\n', { dry_run: true })).data['separator']).toBe(';');

@@ -96,7 +96,7 @@ describe('load_file', () => {
   it('warns as addDocuments does', async () => {
     const { data } = await load('warned.jsonl', '{"_id":"1","n":1}\n{"_id":"2","n":2}\n{"_id":"3","n":"x","N":1}\n');
     expect(data['warnings']).toEqual([
-      expect.stringContaining('1 value of "n" of commons.warned does not fit its type BIGINT'),
+      expect.stringContaining(`1 of "n" (BIGINT, document "3" has text) as NULL, and (_strays->>'n') has them.`),
       expect.stringContaining('"N" of commons.warned differs from "n" only in letter case'),
     ]);
   });

@@ -5,28 +5,44 @@ import { presentError } from '../../../src/mcp/errors.ts';
 import { nextStepFor } from '../../../src/mcp/tools/next-steps.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
 
-const step = (operation: Operation, code: 'not_found' | 'already_exists', messageKey?: string) =>
-  nextStepFor(contract[operation], new ApiError(code, 'No.', { messageKey }));
+const step = (operation: Operation, code: 'not_found' | 'already_exists', messageKey?: string, message = 'No.') =>
+  nextStepFor(contract[operation], new ApiError(code, message, { messageKey }));
 
 describe('nextStepFor()', () => {
-  it.each<[Operation, string]>([
-    ['getCollection', 'list_workspaces, list_workspace_collections'],
-    ['executeLambdaTag', 'list_workspaces, list_workspace_lambdas, list_lambda_tags'],
-    ['getLambdaVersion', 'list_workspaces, list_workspace_lambdas, list_lambda_versions'],
-    ['deleteLambda', 'list_workspaces, list_workspace_lambdas'],
+  it.each<[Operation, string, string?]>([
+    ['getCollection', 'list_collections', 'COLLECTION_DOES_NOT_EXIST'],
+    ['getCollection', 'list_workspaces', 'WORKSPACE_NOT_FOUND'],
+    ['runQuery', 'list_collections', 'COLLECTION_DOES_NOT_EXIST'],
+    ['runQuery', 'list_workspaces', 'WORKSPACE_NOT_FOUND'],
+    ['createAlias', 'list_collections', 'COLLECTION_DOES_NOT_EXIST'],
+    ['executeLambdaTag', 'list_lambdas', 'QUERY_NOT_FOUND'],
+    ['executeLambdaTag', 'list_lambda_tags', 'TAG_NOT_FOUND'],
+    ['getLambdaVersion', 'list_lambdas', 'QUERY_NOT_FOUND'],
+    ['deleteLambda', 'list_workspaces', 'WORKSPACE_NOT_FOUND'],
     ['getIntegration', 'list_integrations'],
-    ['deleteUserApiKey', 'list_users, list_user_api_keys'],
+    ['deleteUserApiKey', 'list_users', 'USER_NOT_FOUND'],
+    ['deleteUserApiKey', 'list_user_api_keys', 'API_KEY_NOT_FOUND'],
     ['deleteAllowlistEntry', 'list_allowlist_entries'],
     ['updateVirtualInstance', 'list_virtual_instances'],
-  ])('%s: what is not found is listed with %s', (operation, listers) => {
-    expect(step(operation, 'not_found')).toBe(`List what exists with ${listers} and use those names.`);
+  ])('%s: what is not found is listed with %s alone', (operation, lister, key) => {
+    expect(step(operation, 'not_found', key)).toBe(`List what exists with ${lister} and use one of those names.`);
   });
 
-  it('names the lister of a thing named in the body, if that thing is missing', () => {
-    expect(step('createAlias', 'not_found', 'COLLECTION_DOES_NOT_EXIST')).toContain('with list_collections and');
-    expect(step('createAlias', 'not_found', 'WORKSPACE_NOT_FOUND')).toContain('with list_workspaces and');
-    expect(step('addDocuments', 'not_found', 'COLLECTION_DOES_NOT_EXIST')).toContain('list_workspace_collections');
+  it('tells a version that is missing from its lambda', () => {
+    const message = 'Query Lambda "a" (version "b") not found in workspace "c".';
+    expect(step('getLambdaVersion', 'not_found', 'QUERY_NOT_FOUND', message)).toContain(
+      'with list_lambda_versions and',
+    );
   });
+
+  it.each<Operation>(['createCollection', 'createLambda', 'addDocuments'])(
+    '%s: a workspace that is missing may be made',
+    (operation) => {
+      expect(step(operation, 'not_found', 'WORKSPACE_NOT_FOUND')).toBe(
+        'List what exists with list_workspaces and use one of those names, or make a new one with create_workspace.',
+      );
+    },
+  );
 
   it('does not say that something has to go first where what refuses is the caller', () => {
     const error = new ApiError('dependent_resources', 'No.');

@@ -24,6 +24,12 @@ describe('fieldsText()', () => {
     );
   });
 
+  it('tells an object of many fields of one type from a map', () => {
+    const fields = Array.from({ length: 16 }, (_, n) => `"${n}.5" DOUBLE`).join(', ');
+    expect(fieldsText([{ name: 'stats', type: `STRUCT(${fields})` }], 200)).toBe('stats {<field> DOUBLE}');
+    expect(fieldsText([{ name: 'days', type: 'MAP(VARCHAR, DOUBLE)' }], 200)).toBe('days {<key> DOUBLE}');
+  });
+
   it('names every field, however large the type of the first is', () => {
     const wide = `STRUCT(${Array.from({ length: 500 }, (_, index) => `field_${index} STRUCT(a VARCHAR, b${index} BIGINT)`).join(', ')})`;
     const text = fieldsText([{ name: 'wide', type: wide }, ...COUNTRIES], 120);

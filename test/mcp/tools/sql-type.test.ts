@@ -46,9 +46,9 @@ describe('typePlaces()', () => {
     expect(placesOf(`STRUCT(${fields(16, 'STRUCT(a BIGINT)[]')})[]`).map(([path]) => path)).toEqual([
       'o',
       'o[]',
-      'o[].<key>',
-      'o[].<key>[]',
-      'o[].<key>[].a',
+      'o[].<field>',
+      'o[].<field>[]',
+      'o[].<field>[].a',
     ]);
     expect(placesOf(`STRUCT(${fields(15, 'BIGINT')})`)).toHaveLength(16);
     expect(placesOf(`STRUCT(${fields(15, 'BIGINT')}, x VARCHAR)`)).toHaveLength(17);

@@ -96,6 +96,30 @@ describe('the trash as tools', () => {
     await call('delete_collection', { workspace: 'commons', collection: 'gone' });
   });
 
+  it('is named where a workspace is not found of which it has a collection', async () => {
+    const workspace = 'once';
+    await client.createWorkspace({ name: workspace });
+    for (const name of ['older', 'newer']) {
+      await client.createCollection({ workspace, name });
+      await call('delete_collection', { workspace, collection: name });
+    }
+    const { items } = await call('list_trash');
+    const idOf = (wanted: string) => items.find(({ name }: { name: string }) => name === wanted).id;
+    await call('delete_workspace', { workspace });
+    const asked = [
+      ['run_query', { query: 'SELECT count(*) FROM once.older' }, 'newer'],
+      ['describe_collection', { workspace, collection: 'older' }, 'older'],
+    ] as const;
+    for (const [name, args, wanted] of asked) {
+      expect(await call(name, args)).toMatchObject({
+        error: { trash_id: idOf(wanted) },
+        next: `If it is wanted again: create_workspace with that name, then restore_from_trash {"id":"${idOf(wanted)}"}.`,
+      });
+    }
+    const never = await call('describe_collection', { workspace, collection: 'never' });
+    expect(never.error).not.toHaveProperty('trash_id');
+  });
+
   it('leaves documents whose _id exists again, and says what to ask', async () => {
     await collection('again');
     const { trash_id: id } = await call('delete_documents', {

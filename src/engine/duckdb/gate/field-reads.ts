@@ -1,4 +1,5 @@
 import { nearest } from '../../../contract/nearest.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { foldName, ITEM, isMapField, type JsonField, type NamedTable, quoteName } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import type { PlainRead } from './plain-read.ts';
@@ -16,6 +17,8 @@ export interface FieldReads {
   compared: readonly (readonly string[])[];
   /** All paths, also of what is only shown, as far as some field has a second spelling. */
   named: readonly (readonly string[])[];
+  /** It names the values that do not fit, so whoever wrote it knows of them. */
+  namesStrays: boolean;
 }
 
 interface Walk {
@@ -36,7 +39,7 @@ const KNOWING =
   /^(?:->>?|json.*|.*to_json|from_json.*|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|lag|lead|first_value|last_value|nth_value|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
 const PASSING: ReadonlySet<string> = new Set(['CASE_EXPR', 'OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
 
-const NOTHING: FieldReads = { paths: [], all: false, compared: [], named: [] };
+const NOTHING: FieldReads = { paths: [], all: false, compared: [], named: [], namesStrays: false };
 
 const hasSpellings = (table: NamedTable) =>
   (table.behind?.() ?? [table]).some(({ spellings }) => spellings !== undefined && spellings.length > 0);
@@ -72,7 +75,16 @@ export function fieldReads(
   const whole = plain ? newWalk() : walk;
   if (plain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
   const paths = [...walk.paths.values()];
-  return { paths, all: walk.all, compared: [...walk.compared.values()], named: [...whole.paths.values()] };
+  const namesStrays = [...nodesIn(query)].some((node) =>
+    columnIn(node).some((name) => foldName(name) === STRAYS_COLUMN),
+  );
+  return {
+    paths,
+    all: walk.all,
+    compared: [...walk.compared.values()],
+    named: [...whole.paths.values()],
+    namesStrays,
+  };
 }
 
 /** What a plain read computes with though it is in the select list: by its alias, or the number that it is sorted by. */

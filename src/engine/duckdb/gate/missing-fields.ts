@@ -1,5 +1,6 @@
 import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
+import { isMixed, mixedGroups } from '../sql/corrections/group-by-all.ts';
 import { type FieldsThere, foldName, ITEM, type NamedTable } from '../sql/names.ts';
 import { nameOfToken, pathBefore } from '../sql/paths.ts';
 import { sqlPath } from '../sql/references.ts';
@@ -45,6 +46,7 @@ export interface FieldsSaid {
 export function sayFields(message: string, { body }: Statement, tables: readonly NamedTable[]): FieldsSaid {
   const name = missingColumn(message);
   const list = tokenList(body);
+  if (isMixed(message)) return ofGroups(message, body, list, tables);
   if (name !== undefined) return ofTables(message, name, list, tables);
   const inTable = missingInTable(message);
   if (inTable !== undefined) return ofTables(message, inTable, list, calledSo(tables, message.split('"')[1], list));
@@ -55,6 +57,14 @@ export function sayFields(message: string, { body }: Statement, tables: readonly
   const field = between(message, "Cannot extract field '", "'");
   if (expression !== undefined && field !== undefined) return ofList(message, field, expression, list, tables);
   return { message, hint: '' };
+}
+
+/** Where a column stands beside an aggregate although GROUP BY ALL should group by it. */
+function ofGroups(message: string, body: string, list: TokenList, tables: readonly NamedTable[]): FieldsSaid {
+  const names = tables.flatMap((table) => table.columns());
+  const { at, column = 'x', groups = ['x'] } = mixedGroups(body, list, names) ?? {};
+  const hint = `\nGROUP BY ALL groups only by items of SELECT that have no aggregate, and ${column} stands in one that has: write GROUP BY ${groups.join(', ')}, or any_value(${column}).`;
+  return { message, hint, at: at === undefined ? undefined : list[at]?.start };
 }
 
 /** The tables that the text gives a name to, or has it; all if that is not clear. */

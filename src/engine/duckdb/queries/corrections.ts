@@ -6,6 +6,7 @@ import { open } from '../gate/parse.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as clauses from '../sql/corrections/clauses.ts';
 import { type Correct, edited } from '../sql/corrections/faulty.ts';
+import * as groups from '../sql/corrections/group-by-all.ts';
 import * as names from '../sql/corrections/names.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
 import type { Names } from '../sql/names.ts';
@@ -27,7 +28,7 @@ const SQL_CHARS_MAX = 1_500;
 const TRIES_MAX = 12;
 const MISTAKES_MAX = 8;
 
-const ALL: readonly Correct[] = [...spelling.CORRECT, ...calls.CORRECT, ...clauses.CORRECT, ...names.CORRECT];
+const ALL: readonly Correct[] = [spelling, calls, clauses, groups, names].flatMap(({ CORRECT }) => CORRECT);
 
 /** What SQL means, and how it is bound. */
 export interface Meaning {

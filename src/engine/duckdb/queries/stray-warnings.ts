@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { holdsTextOf, literally, placeOf, strayCountsSql } from '../../../contract/strays.ts';
+import { holdsTextOf, literally, placeOf, strayCountsSql, strayRead } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
@@ -33,7 +33,7 @@ export async function strayWarnings(
   tables: readonly NamedTable[],
 ): Promise<string[]> {
   const warnings = await spellingWarnings(connection, names, reads, tables);
-  if (!reads.all && reads.paths.length === 0) return warnings;
+  if (reads.namesStrays || (!reads.all && reads.paths.length === 0)) return warnings;
   const pace = createPace();
   for (const table of tables) {
     const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, column));
@@ -180,30 +180,34 @@ export function viewOf(names: Names, workspace: string, name: string): string {
 
 /** The warning about the fields of a table, those with the most first; `more`: further ones that are not counted. */
 function warningOf(table: string, fields: readonly [path: string, field: FieldCount][], more: number): string {
-  const shown = fields.slice(0, FIELDS_MAX).map(([path, field]) => fieldSaid(path, field));
+  const some = fields.slice(0, FIELDS_MAX);
+  // Said once if it is the same of all.
+  const ways = new Set(some.flatMap(([, { type }]) => (type === null ? [] : (SEEN[type] ?? 'NULL'))));
+  const seen = ways.size === 1 ? [...ways].join() : 'NULL';
+  const shown = some.map(([path, field]) => fieldSaid(path, field, seen));
   const rest = fields.length - shown.length + more;
   if (rest > 0) shown.push(`and ${rest.toLocaleString('en-US')} more ${rest === 1 ? 'field' : 'fields'}`);
   const isAny = fields.some(([path, { type }]) => type === null || !isPlain(path)) || rest > 0;
   const any = isAny ? `. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL has all` : '';
-  return `${table}: values that do not fit their field are NULL here: ${shown.join('; ')}${any}.`;
+  return `${table}: values that do not fit their field are${ways.size > 1 ? ', unless said otherwise,' : ''} ${seen} here: ${shown.join('; ')}${any}.`;
 }
 
 /** Whether all strays of a field have one place. */
 const isPlain = (path: string) => !path.includes('[]') && !path.includes('<key>');
 
-/** A place as `->>` takes it for a key. */
-const keyIn = (place: string) => (/^[$/]|["\\]/.test(place) ? jsonPath(place) : place);
+/** What SQL sees of strays in place of NULL, by the type of their field. */
+const SEEN: Readonly<Record<string, string>> = { VARCHAR: 'text', DOUBLE: 'NULL or rounded' };
 
-function fieldSaid(path: string, { type, count, whole, items, place }: FieldCount): string {
+function fieldSaid(path: string, { type, count, whole, items, place }: FieldCount, seen: string): string {
   const short = path.replace(/"((?:[^"]|"")*)"/g, (_, name: string) => fieldName(name.replaceAll('""', '"')));
   const some = `${count.toLocaleString('en-US')} of ${cut(short, PATH_CHARS_MAX)}`;
   if (type === null) return `${some}, which cannot be a field`;
-  const seen = type === 'VARCHAR' ? ', their text here' : type === 'DOUBLE' ? ', or rounded' : '';
+  const own = SEEN[type] ?? 'NULL';
   const [kept, with_] = [whole.toLocaleString('en-US'), items.toLocaleString('en-US')];
   const ofThese =
     whole === 0
       ? ''
       : ` (${whole === count ? 'kept' : `${kept} kept`} as a whole${items === 0 ? '' : `, with ${with_} items`}, as too many within do not fit)`;
-  const read = isPlain(path) ? `: (_strays->>${quoteText(keyIn(place))})` : '';
-  return `${some} (${cut(type, TEXT_CHARS_MAX)}${seen})${ofThese}${read}`;
+  const read = isPlain(path) ? `: ${strayRead(place)}` : '';
+  return `${some} (${cut(type, TEXT_CHARS_MAX)}${own === seen ? '' : `, ${own}`})${ofThese}${read}`;
 }

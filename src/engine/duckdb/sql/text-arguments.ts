@@ -30,7 +30,10 @@ export function shortenCandidates(message: string, { body: sql, written }: Text,
     const text = argumentIn(sql, from, name, at);
     return text !== undefined && written.includes(text) ? text : undefined;
   };
-  const hint = textHint(name, typesIn(types), forms, argumentAt) ?? numberHint(typesIn(types), forms, argumentAt);
+  const hint =
+    mapHint(name, types, argumentAt) ??
+    textHint(name, typesIn(types), forms, argumentAt) ??
+    numberHint(typesIn(types), forms, argumentAt);
   if (hint !== null) return `${head}\n${hint}`;
   const shown = forms.slice(0, CANDIDATES_MAX).map((form) => `\n\t${form}`);
   const more = forms.length > CANDIDATES_MAX ? `\n\tand ${forms.length - CANDIDATES_MAX} more` : '';
@@ -47,6 +50,16 @@ function withoutFields(message: string): string {
     from = end;
   }
   return text + message.slice(from);
+}
+
+/** What a message says of an object that a function of maps was given. */
+export const OBJECT_NO_MAP = ' is an object, and no map: ';
+
+/** What to write for an object where a map is needed. */
+function mapHint(name: string, types: string, argumentAt: (at: number) => string | undefined): string | null {
+  if (!name.startsWith('map_') || !types.startsWith('STRUCT(')) return null;
+  const object = argumentAt(0) ?? 'x';
+  return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value (JSON) of each field, json_keys(${object}) their names.`;
 }
 
 const takenBy = (form: string) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? '');

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
+import { placeOf, strayRead } from '../../../contract/strays.ts';
 import type { FieldNews, NewSpelling, TypeChange } from '../../field-news.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
 import { changedIn } from '../values/paths.ts';
@@ -28,6 +29,7 @@ export async function fieldNewsOf(
     strays: strays.slice(0, FIELDS_MAX).map(({ path, count, first: { id, value } }) => ({
       ...fieldOf(after.columns, path),
       count,
+      sql: path.every((step) => typeof step === 'string') ? strayRead(placeOf(path)) : null,
       example: { id, value: inWords(value) },
     })),
     spellings,

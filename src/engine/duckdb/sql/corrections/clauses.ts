@@ -16,7 +16,7 @@ interface Clause {
 const ORDER = ['select', 'from', 'where', 'group', 'having', 'window', 'qualify', 'order', 'limit', 'offset'];
 
 /** The clauses of the SELECT that a token is in, as they are written; empty if it is in none. */
-function clausesAround(list: TokenList, at: number): Clause[] {
+export function clausesAround(list: TokenList, at: number): Clause[] {
   let first = startOf(list, at);
   while (first > 0 && !/^(?:select|from)$/.test(wordOf(list[first])) && isMark(list[first - 1], '('))
     first = startOf(list, first - 1);

@@ -1,7 +1,7 @@
 import { slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
-import { foldName, ITEM, type NamedTable, type Names, quoteText } from '../names.ts';
+import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, quoteText } from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
 import { DEFAULT_WORKSPACE } from '../references.ts';
 import { fieldName } from '../syntax-hints.ts';
@@ -117,18 +117,19 @@ const innerName: Correct = (faulty) => {
   const at = placeOf(faulty, name);
   if (at < 2 || list[at - 1]?.text !== '.') return [];
   const path = pathBefore(list, at - 1);
-  const fields = fieldsOf(tables, path) ?? alikeFields(faulty, name);
+  const fields = fieldsOf(tables, path)?.map((one) => one.name) ?? alikeFields(faulty, name);
   const whole = joined(faulty, at, fields);
   if (whole !== undefined) return [[whole]];
   const meant = slipOf(name, fields);
   return meant === undefined ? [] : [[instead(faulty, at, at + 1, fieldName(meant))]];
 };
 
-function fieldsOf(tables: readonly NamedTable[], path: readonly string[]): string[] | undefined {
+/** The fields of what a path names, with or without what its collection is called before it. */
+export function fieldsOf(tables: readonly NamedTable[], path: readonly string[]): FieldsThere['fields'] | undefined {
   for (const from of [0, 1, 2]) {
     for (const table of tables) {
       const there = from < path.length ? table.fieldsIn?.(path.slice(from)) : undefined;
-      if (there !== undefined) return there.fields.map((one) => one.name);
+      if (there !== undefined) return there.fields;
     }
   }
   return undefined;

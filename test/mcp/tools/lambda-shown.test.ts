@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Client, createClient } from '../../../src/http/client.ts';
+import { callTool } from '../../../src/mcp/call.ts';
+import { startTestService, type TestService } from '../../service/harness.ts';
+
+let service: TestService;
+let client: Client;
+const LAMBDA = { workspace: 'commons', lambda: 'daily' };
+const SQL = { query: 'SELECT :n + 41000 AS n', default_parameters: [{ name: 'n', type: 'int', value: 7012 }] };
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+});
+
+const call = (name: string, args: Record<string, unknown>) =>
+  callTool({ client, name, args, confirm: async () => false });
+
+it('shows tags without the SQL of their versions, versions with their tags, and repeats no SQL that was sent', async () => {
+  const made = await call('create_lambda', { ...LAMBDA, sql: SQL });
+  const { version } = made.structured;
+  expect(made.text).toContain(version);
+  expect(made.text).not.toMatch(/41000|7012/);
+
+  const tagged = await call('tag_lambda_version', { ...LAMBDA, tag: 'production', version });
+  const tags = await call('list_lambda_tags', LAMBDA);
+  for (const { text, structured } of [tagged, tags]) {
+    expect(text).toMatch(/production.*/s);
+    expect(text).toContain(version);
+    expect(text + JSON.stringify(structured)).not.toMatch(/41000|7012/);
+  }
+  const versions = await call('list_lambda_versions', LAMBDA);
+  expect(versions.structured['items']).toMatchObject([{ version, sql: SQL, tags: ['latest', 'production'] }]);
+});
