@@ -75,7 +75,7 @@ const shown = {
     endpoint: z.string(),
   }),
   segment: resource({
-    connection_string: issued(z.string().describe('The write key: whole only in the answer of its creation')),
+    connection_string: secret(z.string().describe('Masked')),
     signing_secret: secret(z.string().describe('Masked')),
   }),
   kafka: resource({
@@ -233,6 +233,14 @@ export const Integration = resource({
 });
 export type Integration = z.infer<typeof Integration>;
 
+/** The answer that shows a write key, once. */
+export const NewIntegration = Integration.extend({
+  segment: shown.segment
+    .extend({ connection_string: issued(z.string().describe('The write key; never returned again')).nullish() })
+    .nullish(),
+});
+export type NewIntegration = z.infer<typeof NewIntegration>;
+
 /** The kinds that are given; null counts as absent. */
 export function kindsIn(body: { readonly [K in IntegrationKind]?: unknown }): IntegrationKind[] {
   return INTEGRATION_KINDS.filter((kind) => body[kind] !== undefined && body[kind] !== null);
@@ -273,7 +281,7 @@ export const integrations = {
         ...given,
       })
       .refine(hasOneKind, ONE_KIND),
-    result: Integration,
+    result: NewIntegration,
     envelope: 'data',
   },
   deleteIntegration: {

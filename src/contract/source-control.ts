@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { resource, Timestamp } from './fields.ts';
-import { Connection, Integration } from './integrations.ts';
+import { Connection, NewIntegration } from './integrations.ts';
 import type { Contract } from './row.ts';
 import { Source } from './sources.ts';
 
@@ -84,7 +84,7 @@ export const sourceControl = {
     role: 'admin',
     params: z.object({ integration: z.string().min(1) }),
     body: Connection,
-    result: Integration,
+    result: NewIntegration,
     envelope: 'data',
   },
 } as const satisfies Contract;

@@ -29,6 +29,10 @@ describe('holdsSecret()', () => {
     const taking = rows.filter(({ row }) => Object.values(inputShape(row)).some((field) => holdsSecret(field)));
     expect(taking.map(({ operation }) => operation)).toEqual(['createCollection', 'createIntegration']);
     const issuing = rows.filter(({ row }) => holdsSecret(row.result, 'issued'));
-    expect(issuing.map(({ operation }) => operation)).toEqual(['createApiKey', 'createUserApiKey']);
+    expect(issuing.map(({ operation }) => operation)).toEqual([
+      'createApiKey',
+      'createUserApiKey',
+      'createIntegration',
+    ]);
   });
 });
