@@ -196,6 +196,16 @@ export const SETTINGS = {
     meaning: 'The local service leaves after this time without requests; 0: never',
     passedOn: true,
   },
+  sources: {
+    schema: z.enum(['follow', 'rest'], 'expected follow or rest'),
+    env: 'COLLOQUY_SOURCES',
+    flag: '--sources <how>',
+    commands: CLIENT,
+    default: 'follow',
+    meaning:
+      'While collections have sources: follow keeps the local service running, so that they are up to date; rest lets it leave, and they are read on with the next chat',
+    passedOn: true,
+  },
   port: {
     schema: integer(0, 65_535).optional(),
     env: 'COLLOQUY_PORT',

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { resource, Timestamp } from './fields.ts';
-import { Connection, NewIntegration } from './integrations.ts';
+import { AnyObject, resource, Timestamp } from './fields.ts';
+import { Integration } from './integrations.ts';
 import type { Contract } from './row.ts';
+import { secret } from './secret.ts';
 import { Source } from './sources.ts';
 
 /** An item of a source that is no document. */
@@ -79,12 +80,14 @@ export const sourceControl = {
     method: 'POST',
     path: '/v1/colloquy/integrations/{integration}/connection',
     title: 'Change the connection of an integration',
-    summary: 'Store other connection details of the same kind; its sources go on with them.',
+    summary: 'Store other connection details, such as a new key; its sources go on with them.',
     effect: 'update',
     role: 'admin',
     params: z.object({ integration: z.string().min(1) }),
-    body: Connection,
-    result: NewIntegration,
+    body: z.object({
+      connection: secret(AnyObject.describe('The fields of its kind, all of them, as for a new one')),
+    }),
+    result: Integration,
     envelope: 'data',
   },
 } as const satisfies Contract;

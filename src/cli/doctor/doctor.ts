@@ -14,6 +14,7 @@ import { offerOf } from '../offer.ts';
 import { forPerson, withService } from '../person.ts';
 import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
 import type { Finding } from './finding.ts';
+import { sourceFinding } from './source-finding.ts';
 
 export interface Diagnosis {
   findings: Finding[];
@@ -109,6 +110,7 @@ async function lookThrough(client: Client, where: string, config: Config) {
     keyFinding(user.email, user.roles),
     clockFinding(about?.time, about?.clock_before),
     await lambdaFinding(client, config),
+    await sourceFinding(client, config).catch(() => undefined),
   ];
   return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
 }

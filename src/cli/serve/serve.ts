@@ -67,6 +67,7 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
         supervision: folder,
         onClosing: () => tell({ is: 'closing' }),
         idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
+        sourcesRest: config.sources === 'rest',
         trustProxy: config.trustProxy,
         trashDays: config.trashDays,
         recentCalls: () => findRecords(folder.path, () => true, CALLS_SHOWN),

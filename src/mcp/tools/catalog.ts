@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../../contract/contract.ts';
+import { type AnyOperation, allRows, type Noun, nouns, OPERATIONS } from '../../contract/contract.ts';
 import type { Effect, Row } from '../../contract/row.ts';
-import { secrecyOf } from '../../contract/secret.ts';
+import { holdsSecret, secrecyOf } from '../../contract/secret.ts';
+import { sourceControl } from '../../contract/source-control.ts';
 import { RESULT_VIEW_META } from '../result-view.ts';
 import { answerSchema, inputSchema, outputSchema, type Schema } from './schemas.ts';
 import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
@@ -39,7 +40,7 @@ export function aliasOf(name: string): string | undefined {
 }
 
 /** What is made has the name under which other tools take it. */
-const NAMES_OF: Readonly<Partial<Record<Operation, Readonly<Record<string, string>>>>> = {
+const NAMES_OF: Readonly<Partial<Record<AnyOperation, Readonly<Record<string, string>>>>> = {
   createWorkspace: { name: 'workspace' },
   createCollection: { name: 'collection' },
   createAlias: { name: 'alias' },
@@ -70,7 +71,7 @@ export type ToolListing = {
 
 /** A tool computed from a row of the contract. */
 export interface RowTool {
-  operation: Operation;
+  operation: AnyOperation;
   row: Row;
   kind: ResultKind;
   arguments: Argument[];
@@ -111,7 +112,8 @@ export function toolName(operation: string): string {
 }
 
 /** The toolset of an operation: that of its noun. */
-export function toolsetOf(operation: Operation): Toolset {
+export function toolsetOf(operation: AnyOperation): Toolset {
+  if (Object.hasOwn(sourceControl, operation)) return 'integrations';
   const noun = (Object.keys(nouns) as Noun[]).find((name) => Object.hasOwn(nouns[name], operation));
   if (noun === undefined) throw new Error(`${operation} belongs to no noun`);
   return TOOLSET_OF_NOUN[noun];
@@ -204,18 +206,28 @@ function outputOf(kind: ResultKind, row: Row): Schema {
 
 function descriptionOf(row: Row): string {
   if (row.effect === 'delete') return `${row.summary} A human is asked first.`;
-  if (issuesSecret(row)) return `${row.summary} The key goes into a file for the human, not to you.`;
+  if (
+    issuesSecret(row) &&
+    row.result instanceof z.ZodObject &&
+    Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued')
+  )
+    return `${row.summary} The key goes into a file for the human, not to you.`;
   return row.summary;
 }
 
 /** Whether the answer of a row contains a newly issued secret, which is shown only once. */
 export function issuesSecret(row: Row): boolean {
-  return row.result instanceof z.ZodObject && Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued');
+  return holdsSecret(row.result, 'issued');
 }
 
-/** The tool of one row of the contract. */
-export function rowTool(operation: Operation): RowTool {
-  const row: Row = contract[operation];
+/** Whether a call of such a row will have one: of the integrations only those of Segment have a key of their own. */
+export function willIssue({ row, operation }: RowTool, input: Readonly<Record<string, unknown>>): boolean {
+  return issuesSecret(row) && (operation !== 'createIntegration' || (input['segment'] ?? null) !== null);
+}
+
+/** The tool of one row. */
+export function rowTool(operation: AnyOperation): RowTool {
+  const row: Row = allRows[operation];
   const kind = resultKindOf(row);
   const found = argumentsOf(row, { ...NAMES, ...NAMES_OF[operation] });
   const shape = Object.fromEntries(found.map(({ name, schema }) => [name, schema]));

@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/contract.ts';
+import type { AnyOperation } from '../../contract/contract.ts';
 import type { LambdaTag, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import { tagsByVersion } from './lambda-lookup.ts';
 import type { Arguments } from './relations.ts';
@@ -9,7 +9,7 @@ import type { ToolContext } from './tool.ts';
  * and has a tool of its own, and versions with their tags. All other results as they are.
  */
 export async function lambdasShown(
-  operation: Operation,
+  operation: AnyOperation,
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   { workspace, queryLambda }: Arguments,
   told: unknown,

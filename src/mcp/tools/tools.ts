@@ -13,7 +13,7 @@ import { BUDGET, presentList, presentRecord, presentWrites, ROWS_FETCHED } from 
 import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
 import { readArguments, renamedIn } from './arguments.ts';
-import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
+import { type RowTool, rowTool as rowToolFor, rowTools, toolsetOf, willIssue } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
@@ -26,6 +26,7 @@ import { nextStepFor } from './next-steps.ts';
 import { presentCollections } from './overview.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import { fetchResultTool } from './result-tools.ts';
+import { controlSourceTool } from './source-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { listTrashTool, readAuditTool, restoreTool } from './trash-tools.ts';
 
@@ -34,7 +35,6 @@ type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 function toolOf(rowTool: RowTool): Tool {
   const { row, listing } = rowTool;
   const canTell = holdsSecret(row.result);
-  const issues = issuesSecret(row);
   return {
     listing,
     effect: row.effect,
@@ -53,7 +53,7 @@ function toolOf(rowTool: RowTool): Tool {
       : {}),
     run: async (context, input, blast) => {
       const { client, signal } = context;
-      if (issues) return callIssuing(rowTool, context, input);
+      if (willIssue(rowTool, input)) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const tellTrash = row.trash;
@@ -153,6 +153,8 @@ export function tools(): ReadonlyMap<string, Tool> {
         restoreTool(),
         readAuditTool(),
         ...computed,
+        toolOf(rowToolFor('updateIntegration')),
+        controlSourceTool(),
       ].map((tool) => [tool.listing.name, tool]),
     );
   }

@@ -1,11 +1,19 @@
 import type { Collection } from '../../contract/collections.ts';
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { INTEGRATION_KINDS, type Integration, type IntegrationKind, kindsIn } from '../../contract/integrations.ts';
+import {
+  Connection,
+  INTEGRATION_KINDS,
+  type Integration,
+  type IntegrationKind,
+  kindsIn,
+} from '../../contract/integrations.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { problemOf } from '../../contract/json/measure.ts';
+import { sourceControl } from '../../contract/source-control.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
 import { hashKey, newKey } from '../access/auth.ts';
+import { parseInput } from '../app/input.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, requireIntegration } from '../catalog/not-found.ts';
 import type { IntegrationRecord } from '../catalog/records.ts';
@@ -63,13 +71,10 @@ export async function updateIntegration(
 ): Promise<Integration> {
   const { catalog } = ctx;
   const before = requireIntegration(catalog, input.integration);
-  const { kind, config, key } = kindOf({ ...input, ...(await keptKey(ctx, before, input)), name: before.name });
-  if (kind !== before.kind) {
-    throw new ApiError(
-      'invalid_input',
-      `Cannot change integration "${before.name}": it is of the kind "${before.kind}", and "${kind}" is given. Create another integration.`,
-    );
-  }
+  const row = { ...sourceControl.updateIntegration, body: Connection };
+  const body = { [before.kind]: input.connection };
+  const given = (await parseInput(row, { params: { integration: before.name }, query: {}, body })) as Kinds;
+  const { kind, config, key } = kindOf({ ...given, ...(await keptKey(ctx, before, given)), name: before.name });
   const shown = masked(kind, config);
   const sealer = shown === config ? undefined : await sealerFor(ctx, before.name);
   const updated = await catalog.change(() => {
@@ -84,7 +89,7 @@ export async function updateIntegration(
       ...(key === undefined ? {} : { keyHash: hashKey(key) }),
     };
     refuseTakenKey(catalog, record);
-    return { changes: [put('integration', record.name, record)], result: withKey(toIntegration(ctx, record), key) };
+    return { changes: [put('integration', record.name, record)], result: toIntegration(ctx, record) };
   });
   await ctx.sources.reconnect(before.name);
   return updated;
