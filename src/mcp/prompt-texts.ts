@@ -315,3 +315,57 @@ function administerSteps(tools: Offered): Step[] {
     [[], 'Read the state again, and report what changed, from what to what, what did not, and how to go back.'],
   ];
 }
+
+export const connectSource: Prompt = {
+  name: 'connect_source',
+  title: 'Connect a source',
+  description: 'Read data where it lives: a bucket, stream, database or table becomes a collection that follows it.',
+  arguments: [
+    {
+      name: 'source',
+      description: 'What should be read, and where it is',
+      required: true,
+      charsMax: TEXT_CHARS_MAX,
+      values: freeText,
+    },
+  ],
+  needs: ['create_integration', 'create_collection', 'get_docs'],
+  text: ({ source = '' }, tools) =>
+    [
+      'Connect a source to Colloquy, so that a collection has its data and follows its changes. In the words of the person:',
+      quoted(source),
+      `Follow these steps in order, and wait where a step says so:\n${numbered(connectSteps, tools)}`,
+      DATA_RULE,
+    ].join('\n\n'),
+};
+
+const connectSteps: readonly Step[] = [
+  [
+    ['get_docs'],
+    'get_docs {"topic":"integrations"}: what the kind needs, with an example. If no kind fits, say so and stop.',
+  ],
+  [
+    ['list_integrations'],
+    'list_integrations {}: one that leads there already is used again. list_collections {} shows which names are taken.',
+  ],
+  [
+    [],
+    'Ask for what is missing: address, names, region, which key tells items apart. Never ask for a secret in the chat: the person sets it as env:COLLOQUY_SECRET_<NAME> or file:<name> (get_docs, topic security). Show the two calls you intend, and wait.',
+  ],
+  [
+    [],
+    'create_integration, then create_collection with the source. An error says what the source refuses; mend that, and nothing else.',
+  ],
+  [
+    ['get_collection'],
+    'get_collection until the state of its source is ACTIVE, or for a large one until fill_progress grows: WAITING and ERROR say why.',
+  ],
+  [
+    ['control_source'],
+    'If total_error_items is not 0, control_source {"action":"show"} lists the refused items; tell the person what they are.',
+  ],
+  [
+    ['run_query'],
+    'Check with run_query that the count is what the person expects, and look at some rows. Report what is read, how far, and how it stays up to date.',
+  ],
+];

@@ -5,6 +5,7 @@ import type { Assistant } from './assistant.ts';
 import {
   administer,
   authorLambda,
+  connectSource,
   exploreData,
   type Offered,
   type Prompt,
@@ -13,7 +14,7 @@ import {
 import type { Names } from './resources/resource-kinds.ts';
 
 /** In the order in which they are listed. */
-const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];
+const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer, connectSource];
 
 /** Some libraries make a function of a prompt, too: no tool may have its name. */
 export const PROMPT_NAMES: readonly string[] = PROMPTS.map(({ name }) => name);

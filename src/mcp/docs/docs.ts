@@ -1,4 +1,5 @@
 import functions from './functions.md';
+import integrations from './integrations.md';
 import lambdas from './lambdas.md';
 import limits from './limits.md';
 import security from './security.md';
@@ -6,4 +7,4 @@ import sources from './sources.md';
 import sql from './sql.md';
 
 /** The documentation by topic, as Markdown. */
-export const DOCS = { sql, functions, lambdas, sources, limits, security } as const;
+export const DOCS = { sql, functions, lambdas, sources, integrations, limits, security } as const;

@@ -11,7 +11,8 @@ const TOPICS = {
   sql: 'SQL: dialect, nested fields, arrays, parameters, time, ten worked examples',
   functions: 'SQL functions and forms that people bring along from other services',
   lambdas: 'Query Lambdas: versions, tags, parameters, states',
-  sources: 'Getting data in: direct writes, file formats, integrations, field mappings',
+  sources: 'Getting data in: direct writes, file formats, field mappings',
+  integrations: 'Reading data where it lives: S3, Kafka, MongoDB, tables and more; what each kind needs',
   limits: 'Limits: names, sizes, time, rows, and how answers are cut',
   security: 'Security: what asks a human, what can be undone, keys, roles, secrets',
 } as const;
