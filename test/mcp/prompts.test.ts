@@ -45,7 +45,7 @@ describe.each(ERAS)('prompts in era $name', ({ open }) => {
     return (await client.complete({ ref, argument: { name: argument, value }, ...context })).completion.values;
   };
 
-  it('are the three ways to work, with their arguments', async () => {
+  it('are the four ways to work, with their arguments', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name, arguments: known }) => [name, known?.map((one) => [one.name, one.required])])).toEqual([
       [
@@ -64,6 +64,7 @@ describe.each(ERAS)('prompts in era $name', ({ open }) => {
         ],
       ],
       ['administer', [['task', true]]],
+      ['connect_source', [['source', true]]],
     ]);
   });
 

@@ -35,6 +35,7 @@ const NOT_STRICT = [
   'create_lambda',
   'create_lambda_version',
   'load_file',
+  'update_integration',
   'patch_documents',
   'w_object',
 ];

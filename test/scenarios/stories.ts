@@ -203,11 +203,11 @@ const administer: Scenario = {
 
     // What others depend on cannot be deleted, and nobody is asked about it.
     const dependent = await talk.fails('delete_collection', place);
-    expect(dependent).toContain('"current"');
+    expect(dependent).toContain('.current"');
     expect(asked).toHaveLength(0);
     answer = { action: 'accept', content: { yes: true } };
     await talk.ok('delete_alias', { workspace, alias: 'current' });
-    expect(asked[0]?.message).toContain('"current"');
+    expect(asked[0]?.message).toContain('.current"');
 
     answer = { action: 'decline' };
     expect(await talk.fails('delete_collection', place)).toContain('Nothing was changed');

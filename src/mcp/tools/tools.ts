@@ -152,9 +152,9 @@ export function tools(): ReadonlyMap<string, Tool> {
         listTrashTool(),
         restoreTool(),
         readAuditTool(),
-        ...computed,
         toolOf(rowToolFor('updateIntegration')),
         controlSourceTool(),
+        ...computed,
       ].map((tool) => [tool.listing.name, tool]),
     );
   }
