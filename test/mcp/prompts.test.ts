@@ -8,6 +8,7 @@ import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-cli
 const TOKENS_MAX = 1_500;
 
 const EXAMPLES: Record<string, Record<string, string>> = {
+  connect_source: { source: 'the bucket with our logs' },
   explore_data: { question: 'Which orders are large?', workspace: 'shop' },
   author_lambda: { workspace: 'shop', lambda: 'big', goal: 'Large orders' },
   administer: { task: 'Add a user' },

@@ -207,7 +207,7 @@ const administer: Scenario = {
     expect(asked).toHaveLength(0);
     answer = { action: 'accept', content: { yes: true } };
     await talk.ok('delete_alias', { workspace, alias: 'current' });
-    expect(asked[0]?.message).toContain('.current"');
+    expect(asked[0]?.message).toContain('"current"');
 
     answer = { action: 'decline' };
     expect(await talk.fails('delete_collection', place)).toContain('Nothing was changed');
