@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { JsonObject } from '../../contract/json/json.ts';
-import { type Column, type ColumnReader, columnReader, quoted } from './redshift-rows.ts';
+import type { DeclaredType } from '../../engine/engine.ts';
+import { type Column, type ColumnReader, columnReader, declaredTypes, quoted } from './redshift-rows.ts';
 import { SourceError } from './source.ts';
 
 /** A table with what is needed to read it. */
@@ -11,6 +12,8 @@ export interface Table {
   /** The columns that tell its rows apart, at least one. */
   key: string[];
   incremental: Column | undefined;
+  /** The types of columns that JSON lacks. */
+  declared: ReadonlyMap<string, DeclaredType>;
 }
 
 export function tableName(settings: JsonObject): { schema: string; table: string } {
@@ -52,9 +55,11 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
       `The table "${schema}"."${table}" has no primary key. Name the columns that tell its rows apart in "primary_key".`,
     );
   }
+  const readers = columns.map(columnReader);
   return {
     name: `${quoted(schema)}.${quoted(table)}`,
-    readers: columns.map(columnReader),
+    readers,
+    declared: declaredTypes(readers),
     key,
     incremental: field === undefined ? undefined : named(String(field), 'incremental_field'),
   };

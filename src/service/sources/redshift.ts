@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json/json.ts';
 import { createCollecting } from './items.ts';
 import { type Connection, createConnection } from './redshift-connection.ts';
-import { declaredTypes, quoted, rowDocument } from './redshift-rows.ts';
+import { quoted, rowDocument } from './redshift-rows.ts';
 import { describe, estimated, latest, rowOf, rowsOf, select, type Table, tableName } from './redshift-table.ts';
 import type { SourceBatch, SourceOptions, SourceReader } from './source.ts';
 
@@ -11,7 +11,7 @@ import type { SourceBatch, SourceOptions, SourceReader } from './source.ts';
  */
 
 const POLL_MS = 1_000;
-const ROWS_AT_ONCE = 2_000;
+const ROWS_AT_ONCE = 5_000;
 /**
  * Rows that were committed late have an older time than others that were read: those of this time before the latest are
  * read again each time, in seconds.
@@ -188,7 +188,7 @@ function add(
   const bytes = row.reduce((sum, text) => sum + (text?.length ?? 0), 0);
   try {
     const { _id, ...document } = rowDocument(table.readers, row);
-    collecting.add({ id, document, declared: declaredTypes(table.readers), item }, bytes);
+    collecting.add({ id, document, declared: table.declared, item }, bytes);
   } catch (error) {
     collecting.refuse({
       item,
