@@ -266,7 +266,7 @@ describe('a source', () => {
     );
     await server.sql('INSERT INTO keys VALUES (2)');
     const answer = await service.call('POST', '/v1/colloquy/integrations/second/connection', {
-      redshift: { ...connection, password: 'third-secret' },
+      connection: { ...connection, password: 'third-secret' },
     });
     expect(answer.status).toBe(200);
     expect(answer.text).not.toContain('third-secret');

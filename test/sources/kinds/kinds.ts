@@ -1,0 +1,5 @@
+import type { KindUnderTest } from './kind.ts';
+import { redshift } from './redshift.ts';
+
+/** The kinds that the common tests try. */
+export const KINDS_UNDER_TEST: readonly KindUnderTest[] = [redshift];
