@@ -1,4 +1,3 @@
-import { createServer, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CreateStreamCommand,
@@ -15,6 +14,7 @@ import { awsClientConfig } from '../../src/service/sources/aws.ts';
 import * as kinesis from '../../src/service/sources/kinesis.ts';
 import type { SourceBatch, SourceError, SourceOptions } from '../../src/service/sources/source.ts';
 import { LARGEST_MAX, largestBatch, optionsOf, type Reading, startReading } from './reading.ts';
+import { startAwsForwarder } from './servers/aws-forwarder.ts';
 import { type FaultProxy, startFaultProxy } from './servers/fault-proxy.ts';
 import { type KinesisServer, startKinesis } from './servers/kinesis.ts';
 
@@ -375,7 +375,13 @@ test('a stream that was made anew, or that has dropped what was not read yet, is
   await first.until(() => first.documents.size === 10 && first.batches.at(-1)?.progress.phase === 'changes');
   await first.stop();
 
-  const dropping = await startDropping(server.port);
+  // kinesis-mock never drops a record; Kinesis does, and then begins with the oldest that it has, whatever is asked for.
+  let oldest: Date | undefined;
+  const dropping = await startAwsForwarder(server.port, (_, { StartingSequenceNumber: place, ...rest }) =>
+    oldest === undefined || place === undefined
+      ? { StartingSequenceNumber: place, ...rest }
+      : { ...rest, ShardIteratorType: 'AT_TIMESTAMP', Timestamp: oldest.getTime() / 1_000 },
+  );
   const later = (ms: number): SourceBatch[] =>
     first.batches.map((batch) => ({
       ...batch,
@@ -389,7 +395,7 @@ test('a stream that was made anew, or that has dropped what was not read yet, is
   await still.until(() => still.documents.size === 15);
   await still.stop();
   await delay(1_100);
-  dropping.dropBefore(new Date());
+  oldest = new Date();
   await delay(100);
   await put(stream, 15, 5);
   expect(await read(viaDropping, { stored: later(isOld) }).end()).toMatchObject({
@@ -407,43 +413,3 @@ test('a stream that was made anew, or that has dropped what was not read yet, is
     message: /made anew/,
   });
 });
-
-/**
- * kinesis-mock never drops a record; Kinesis does, and then begins with the oldest that it has, whatever is asked for. This
- * passes on all requests, and has that of a sequence number begin at a time.
- */
-async function startDropping(port: number) {
-  let oldest: Date | undefined;
-  const proxying = createServer((from, to) => {
-    const pieces: Buffer[] = [];
-    from.on('data', (piece: Buffer) => pieces.push(piece));
-    from.on('end', () => {
-      let body = Buffer.concat(pieces);
-      const asked = JSON.parse(body.toString());
-      if (oldest !== undefined && asked.StartingSequenceNumber !== undefined) {
-        const { StartingSequenceNumber: _, ...rest } = asked;
-        body = Buffer.from(
-          JSON.stringify({ ...rest, ShardIteratorType: 'AT_TIMESTAMP', Timestamp: oldest.getTime() / 1_000 }),
-        );
-      }
-      const headers = { ...from.headers, 'content-length': String(body.length) };
-      request({ port, host: '127.0.0.1', method: 'POST', path: from.url, headers }, (answer) => {
-        to.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(to);
-      }).end(body);
-    });
-  });
-  await new Promise<void>((resolve) => proxying.listen(0, '127.0.0.1', resolve));
-  const address = proxying.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    port: address.port,
-    dropBefore(time: Date) {
-      oldest = time;
-    },
-    async close() {
-      proxying.closeAllConnections();
-      await new Promise((resolve) => proxying.close(resolve));
-    },
-  };
-}

@@ -20,8 +20,6 @@ export interface TakenPage<R> {
   atMs: number;
 }
 
-/** Services let a shard be asked five times a second. */
-const PACE_MS = 200;
 const ASKED_MAX = 8;
 const READY_BYTES_MAX = 16 * 1024 * 1024;
 /** What a page should have, so that parsing it holds nobody up. */
@@ -81,7 +79,7 @@ export function createShardPages<R>(log: ShardLog<R>, signal: AbortSignal): Shar
       if (records.length > 0) reading.recordBytes = Math.max(1, bytes / records.length);
       const isIdle = records.length === 0 && behindMs === 0;
       reading.iterator = next;
-      if (next !== undefined) reading.dueAt = isIdle ? performance.now() + log.idleMs : startedAt + PACE_MS;
+      if (next !== undefined) reading.dueAt = isIdle ? performance.now() + log.idleMs : startedAt + log.paceMs;
     }
     readyBytes += bytes;
     ready.push({ reading, atMs, bytes, page });

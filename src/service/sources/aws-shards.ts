@@ -48,7 +48,8 @@ export interface ShardLog<R> {
   busy(shard: string): SourceError;
   /** Most records of a page. */
   pageMax: number;
-  /** Between two looks at a shard that has nothing new, in milliseconds. */
+  /** Between two looks at a shard, and at one that has nothing new, in milliseconds. */
+  paceMs: number;
   idleMs: number;
 }
 

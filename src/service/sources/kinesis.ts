@@ -20,6 +20,8 @@ import { SourceError, type SourceOptions, type SourceReader } from './source.ts'
 
 const STREAM = /^[\w.-]{1,128}$/;
 const PAGE_RECORDS_MAX = 5_000;
+/** A shard may be asked five times a second. */
+const PACE_MS = 200;
 const IDLE_MS = 1_000;
 const SHARDS_PAGE = 1_000;
 /** A place in the stream is proved by the record that it is behind, which mostly comes with the first answer. */
@@ -126,6 +128,7 @@ function shardLog(
         `Kinesis limits how often the shard ${shard} of the stream ${stream} may be read; perhaps others read it, too.`,
       ),
     pageMax: PAGE_RECORDS_MAX,
+    paceMs: PACE_MS,
     idleMs: IDLE_MS,
   };
 }
