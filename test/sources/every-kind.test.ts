@@ -168,7 +168,7 @@ describe.each(KINDS_UNDER_TEST)('$kind', ({ kind, lacks, start }) => {
     killed = await startKilledService();
     const { call } = killed;
     await call('POST', '/v1/orgs/self/integrations', { name: 'direct', [kind]: server.connection(server.port()) });
-    const places = Array.from({ length: SOURCES }, (_, at) => `k${at}`);
+    const places = Array.from({ length: SOURCES }, (_, at) => `killed${at}`);
     const each = Math.max(100, Math.round(ITEMS / 3));
     for (const place of places) {
       await server.fill(place, each);

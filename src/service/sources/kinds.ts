@@ -1,5 +1,6 @@
 import type { IntegrationKind } from '../../contract/integrations.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
+import { statusOf as dynamodbStatus } from './dynamodb-status.ts';
 import type { SourceModule } from './source.ts';
 
 /** What is known of a kind of source without loading what reads it. */
@@ -11,7 +12,9 @@ export interface Kind {
 
 /** The kinds that are read from here; a source of the kind `segment` is what comes in by itself. */
 const KINDS = {
+  kinesis: { load: () => import('./kinesis.ts') },
   redshift: { load: () => import('./redshift.ts') },
+  dynamodb: { load: () => import('./dynamodb.ts'), figuresOf: (at) => ({ status: dynamodbStatus(at) }) },
 } as const satisfies Partial<Record<IntegrationKind, Kind>>;
 
 export type PulledKind = keyof typeof KINDS;
