@@ -85,10 +85,13 @@ const shown = {
       .describe('State by topic, e.g. ACTIVE or DORMANT; null while no topic is read'),
     kafka_data_format: z.string().describe('e.g. json'),
     bootstrap_servers: z.string(),
-    security_config: resource({ api_key: z.string(), secret: secret(z.string().describe('Masked')) }),
+    security_config: resource({
+      api_key: secret(z.string().describe('Masked')),
+      secret: secret(z.string().describe('Masked')),
+    }),
     schema_registry_config: resource({
       url: z.string(),
-      key: z.string(),
+      key: secret(z.string().describe('Masked')),
       secret: secret(z.string().describe('Masked')),
     }),
     use_v3: z.boolean(),
@@ -191,9 +194,15 @@ const given = {
         .nullish()
         .describe('Default json'),
       bootstrap_servers: Text.nullish().describe('host:port, separated by commas'),
-      security_config: z.object({ api_key: Text, secret: secret(Text.describe(SECRET)) }).nullish(),
+      security_config: z
+        .object({ api_key: secret(Text.describe(SECRET)), secret: secret(Text.describe(SECRET)) })
+        .nullish(),
       schema_registry_config: z
-        .object({ url: Endpoint, key: Text.nullish(), secret: secret(Text.describe(SECRET)).nullish() })
+        .object({
+          url: Endpoint,
+          key: secret(Text.describe(SECRET)).nullish(),
+          secret: secret(Text.describe(SECRET)).nullish(),
+        })
         .nullish(),
       use_v3: z.boolean().nullish(),
       sasl_mechanism: Text.refine(

@@ -224,8 +224,8 @@ describe('text that a service stores', () => {
       };
       await check('create_lambda', { ...place, sql });
       await check('list_lambda_versions', { workspace, queryLambda: 'x' });
-      const segment = Object.fromEntries(texts.map(wellFormed).map((one) => [one, one]));
-      await check('create_integration', { name: `i${n}`, description: text, segment });
+      const gcp_service_account = Object.fromEntries(texts.map(wellFormed).map((one) => [one, one]));
+      await check('create_integration', { name: `i${n}`, description: text, gcs: { gcp_service_account } });
       await check('get_integration', { integration: `i${n}` });
     }
   });

@@ -60,7 +60,10 @@ const MASKS: Readonly<Record<IntegrationKind, (config: JsonObject) => JsonObject
     const shown = { ...config };
     for (const name of ['security_config', 'schema_registry_config']) {
       const part = config[name];
-      if (isObject(part) && (part['secret'] ?? null) !== null) shown[name] = { ...part, secret: MASK };
+      if (!isObject(part)) continue;
+      const { url, ...secrets } = part;
+      // Its key is often a name, and as often not.
+      shown[name] = { ...(url === undefined ? {} : { url }), ...(maskAll(secrets) as JsonObject) };
     }
     const isSecret = Object.keys(shown).some((name) => shown[name] !== config[name]);
     return isSecret ? shown : config;

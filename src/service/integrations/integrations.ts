@@ -39,6 +39,8 @@ const LISTED_MAX = 20;
 export async function createIntegration(ctx: CallContext, input: Given): Promise<Integration> {
   const { catalog } = ctx;
   const { kind, config, key } = kindOf(input);
+  // One that the caller gave is not told back.
+  const madeKey = (input.segment?.connection_string ?? null) === null ? key : undefined;
   refuseTakenName(catalog, input.name);
   const shown = masked(kind, config);
   // A config without secrets needs no key.
@@ -57,7 +59,7 @@ export async function createIntegration(ctx: CallContext, input: Given): Promise
       ...(key === undefined ? {} : { keyHash: hashKey(key) }),
     };
     refuseTakenKey(catalog, record);
-    return { changes: [put('integration', record.name, record)], result: withKey(toIntegration(ctx, record), key) };
+    return { changes: [put('integration', record.name, record)], result: withKey(toIntegration(ctx, record), madeKey) };
   });
 }
 

@@ -252,21 +252,28 @@ describe('JSON text', () => {
 });
 
 describe('sources that are refused', () => {
+  const kafka = { kafka_topic_name: 't' };
   it.each([
-    [[{ s3: { bucket: 'b', access_key: 'AKIA', secret_access: 'geheim' } }], 'is of the kind "s3"'],
-    [[{ kinesis: { stream_name: 'x' } }], 'is of the kind "kinesis"'],
-    [[{ gcs: {} }], 'is of the kind "gcs"'],
-    [[{ redshift: {} }], 'is of the kind "redshift"'],
-    [[{ dynamodb: {} }], 'is of the kind "dynamodb"'],
-    [[{ kafka: {} }], 'is of the kind "kafka"'],
-    [[{ mongodb: {} }], 'is of the kind "mongodb"'],
-    [[{ integration_name: 'i' }], 'uses the integration "i"'],
-    [[{ integration_name: 'i', s3: { bucket: 'b' } }], 'is of the kind "s3"'],
-  ])('%j, with what can be used instead', async (sources, why) => {
-    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', sources });
+    [{ kafka }, 'has no "integration_name": an integration of the kind kafka says how to connect'],
+    [{ integration_name: 'none', kafka }, 'uses the integration "none", which does not exist'],
+    [{ integration_name: 'keys', kafka }, 'is of the kind "kafka" and uses the integration "keys" of the kind "s3"'],
+    [{ integration_name: 'keys' }, 'names no kind'],
+    [{ integration_name: 'keys', file_upload: FILE }, 'uses the integration "keys", which an uploaded file'],
+    [{ integration_name: 'keys', s3: {} }, 'has no "s3.bucket"'],
+    [{ redshift: { schema: 's' } }, 'has no "redshift.database", "redshift.table_name"'],
+    [{ s3: { bucket: 'b', access_key: 'AKIA', secret_access: 'geheim' } }, 'has a key in "s3"'],
+    [{ s3: { bucket: 'b', mappings: [{ input_path: ['a'] }] } }, 'has "s3.mappings"'],
+    [{ kafka: { ...kafka, offset_reset_policy: 'NOW' } }, 'has the kafka.offset_reset_policy "NOW"'],
+    [{ dynamodb: { table_name: 't', rcu: 0 } }, 'has the dynamodb.rcu 0; it is at least 1'],
+    [{ on_error: 'ignore', kafka }, 'on_error'],
+  ])('%j, before anything is asked', async (source, why) => {
+    await service.call('POST', '/v1/orgs/self/integrations', {
+      name: 'keys',
+      s3: { cloud_role: { cloud_role_arn: 'arn:aws:iam::1:role/r' } },
+    });
+    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', sources: [source] });
     expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
-    expect(answer.body.message).toContain(`Cannot create collection "refused": sources[0] ${why}. This service reads`);
-    expect(answer.body.message).toContain('addDocuments');
+    expect(answer.body.message).toContain(why);
     expect(answer.text).not.toContain('geheim');
     expect((await service.call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
   });

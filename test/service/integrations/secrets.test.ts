@@ -21,7 +21,7 @@ const CONFIGS = {
     s3_bucket_path: 'p',
   },
   gcs: { gcp_service_account: { type: 'service_account', private_key: SECRET, nested: { deep: [SECRET] } } },
-  segment: { a: SECRET, b: [{ c: SECRET }] },
+  segment: { connection_string: SECRET, signing_secret: SECRET },
   mongodb: { connection_uri: `mongodb://u:${SECRET}@h/db?proxyPassword=${SECRET}` },
 };
 
@@ -100,7 +100,7 @@ describe('the secrets of integrations', () => {
     await chmod(secretKeyFile, 0o644);
     const again = await start(service.folder);
     expect((await again.call('GET', PATH)).body).toEqual(list.body);
-    expect((await again.call('POST', PATH, { name: 'one-more', segment: { a: 'b' } })).status).toBe(200);
+    expect((await again.call('POST', PATH, { name: 'one-more', segment: {} })).status).toBe(200);
     expect((await stat(secretKeyFile)).mode & 0o777).toBe(0o600);
     expect(await readFile(secretKeyFile, 'utf8')).toBe(key);
     await again.stop();
@@ -135,19 +135,23 @@ describe('the secrets of integrations', () => {
       expect((await service.call('POST', PATH, { name: 'open', kafka: { kafka_topic_names: ['a'] } })).status).toBe(
         200,
       );
-      const refused = await service.call('POST', PATH, { name: 'more', segment: { a: SECRET } });
+      const refused = await service.call('POST', PATH, { name: 'more', segment: { signing_secret: SECRET } });
       expect([refused.status, refused.body.type]).toEqual([500, 'INTERNALERROR']);
       expect(refused.body.message).toMatch(why);
       expect(refused.body.message).toContain(secretKeyFile);
       expect(refused.text + JSON.stringify(service.lines)).not.toContain(SECRET);
 
       await rename(`${secretKeyFile}.kept`, secretKeyFile);
-      expect((await service.call('POST', PATH, { name: 'more', segment: { a: SECRET } })).status).toBe(200);
+      expect((await service.call('POST', PATH, { name: 'more', segment: { signing_secret: SECRET } })).status).toBe(
+        200,
+      );
       await rm(secretKeyFile);
       for (const name of ['more', ...Object.keys(CONFIGS).map((kind) => `my-${kind}`)]) {
         expect((await service.call('DELETE', `${PATH}/${name}`)).status).toBe(200);
       }
-      expect((await service.call('POST', PATH, { name: 'anew', segment: { a: SECRET } })).status).toBe(200);
+      expect((await service.call('POST', PATH, { name: 'anew', segment: { signing_secret: SECRET } })).status).toBe(
+        200,
+      );
       await service.stop();
     },
   );
@@ -187,12 +191,12 @@ describe('an integration that a collection uses', () => {
     const record = catalog.all('collection').get('commons.fed');
     if (record === undefined) throw new Error('the collection is gone');
     const source = {
+      kind: 'kafka' as const,
       integrationName: 'used',
-      fileName: 'f',
-      fileSize: null,
-      uploadTime: null,
-      since: '',
-      format: null,
+      settings: { kafka_topic_name: 'a' },
+      formatParams: null,
+      onError: 'skip' as const,
+      since: '2026-01-01T00:00:00.000Z',
     };
     const changes = [put('collection', 'commons.fed', { ...record, sources: [source] })];
     await catalog.change(() => ({ changes, result: undefined }));
