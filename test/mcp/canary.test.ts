@@ -49,7 +49,7 @@ const KINDS: readonly (readonly [IntegrationKind, (secret: string) => object])[]
   ],
   ['gcs', (secret) => ({ gcp_service_account: { type: 'service_account', private_key: secret } })],
   ['segment', (secret) => ({ signing_secret: secret })],
-  ['kafka', (secret) => ({ kafka_topic_names: ['t'], security_config: { api_key: 'k', secret } })],
+  ['kafka', (secret) => ({ kafka_topic_names: ['t'], security_config: { api_key: secret, secret } })],
 ];
 
 let service: TestService;

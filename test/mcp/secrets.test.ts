@@ -32,7 +32,7 @@ describe('secrets of an integration in what a model reads', () => {
     ['a key as JSON text', { s3: JSON.stringify({ cloud_access_key: key }) }],
     ['a connection string', { mongodb: { connection_uri: `mongodb://u:${SECRET}@h` } }],
     ['an account', { gcs: { gcp_service_account: { private_key: SECRET } } }],
-    ['a password', { kafka: { kafka_topic_names: ['t'], security_config: { api_key: 'k', secret: SECRET } } }],
+    ['a password', { kafka: { kafka_topic_names: ['t'], security_config: { api_key: SECRET, secret: SECRET } } }],
   ])('%s is masked in the answers', async (what, args) => {
     const name = what.replaceAll(' ', '-');
     const answers = [
