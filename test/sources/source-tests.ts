@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTestService, type TestService } from '../service/harness.ts';
+import { makeFolder, startTestService, type TestService } from '../service/harness.ts';
 
 /** How many items the initial reads have: `SOURCES_ITEMS`, in the long form 100,000. */
 export const ITEMS = Number(process.env['SOURCES_ITEMS'] ?? 3_000);
@@ -22,8 +23,13 @@ export interface SourceService extends TestService {
   count(collection: string): Promise<number>;
 }
 
-export async function startSourceService(folder?: string): Promise<SourceService> {
-  const service = await startTestService({}, folder);
+export async function startSourceService(
+  folder?: string,
+  options: { listen?: { host: string; port: number }[] } = {},
+): Promise<SourceService> {
+  const home = folder ?? (await makeFolder());
+  const listen = [{ path: join(home, 'service.sock') }, ...(options.listen ?? [])];
+  const service = await startTestService({ listen }, home);
   const ok = async (method: string, path: string, body?: unknown) => {
     const answer = await service.call(method, path, body);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);

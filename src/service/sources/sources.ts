@@ -7,8 +7,9 @@ import type { CollectionRecord, ExternalSource } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
-import { SourceError, type SourceReader } from './source.ts';
+import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
 import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
+import { RefusedError, storeChanges } from './store-changes.ts';
 
 /** The sources of all collections: those that are to be read are, whatever comes and goes. */
 export interface Sources {
@@ -22,6 +23,8 @@ export interface Sources {
   changed(): void;
   /** Stops a source, runs `work` on its records, and lets it go on if it is to. */
   holding<T>(placed: PlacedSource, work: () => Promise<T>): Promise<T>;
+  /** Stores what was sent to a source, one after the other. Throws `invalid_input` if the source stops at items that are no documents. */
+  take(placed: PlacedSource, batch: SourceBatch, signal: AbortSignal): Promise<void>;
   /** Lets the sources of an integration go on with its new connection. */
   reconnect(integration: string): Promise<void>;
   close(): Promise<void>;
@@ -47,6 +50,8 @@ export function createSources(context: SourcesContext): Sources {
   const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
   /** Sources that stood still by themselves, with the state that they had. */
   const held = new Set<string>();
+  /** Counts depend on the state that the one before has left. */
+  const taking = new Map<string, Promise<void>>();
   let release: (() => void) | undefined;
   let isClosed = false;
 
@@ -156,6 +161,21 @@ export function createSources(context: SourcesContext): Sources {
       } finally {
         held.delete(key);
         await sync();
+      }
+    },
+    async take(placed, batch, signal) {
+      const key = sourceKey(placed);
+      const before = taking.get(key) ?? Promise.resolve();
+      const done = before.then(() => storeChanges(context, placed, batch, signal));
+      const settled = done.catch(() => undefined);
+      taking.set(key, settled);
+      try {
+        await done;
+      } catch (error) {
+        if (error instanceof RefusedError) throw new ApiError('invalid_input', `Nothing was stored: ${error.message}.`);
+        throw error;
+      } finally {
+        if (taking.get(key) === settled) taking.delete(key);
       }
     },
     async reconnect(integration) {
