@@ -8,7 +8,8 @@ import {
 } from '@aws-sdk/client-dynamodb-streams';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { type AwsAsking, askAws, awsClientConfig, isAwsError } from './aws.ts';
-import { placesFrom, placesTo, readShards, type Shard, type ShardLog, type ShardPlaces } from './aws-shards.ts';
+import type { Shard, ShardLog } from './aws-shard-log.ts';
+import { placesFrom, placesTo, readShards, type ShardPlaces } from './aws-shards.ts';
 import { newScan, scanFrom, scanTable, type TableScan } from './dynamodb-scan.ts';
 import { documentOfItem, type Item, keyText, UnknownTypeError } from './dynamodb-values.ts';
 import { type Collecting, refusedItem } from './items.ts';
