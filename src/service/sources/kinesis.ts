@@ -149,8 +149,8 @@ interface Asking {
   has(shard: string, sequence: string, signal: AbortSignal): Promise<boolean>;
 }
 
-function createAsking(client: KinesisClient, stream: string): Asking {
-  const StreamName = stream;
+/** What errors mean: of the stream, of a place in it, and of a time. */
+function askedOf(stream: string): { asked: AwsAsking; atPlace: AwsAsking; atTime: AwsAsking } {
   const asked: AwsAsking = {
     service: 'Kinesis',
     thing: `the stream ${stream}`,
@@ -177,6 +177,12 @@ function createAsking(client: KinesisClient, stream: string): Asking {
       ],
     },
   };
+  return { asked, atPlace, atTime };
+}
+
+function createAsking(client: KinesisClient, stream: string): Asking {
+  const StreamName = stream;
+  const { asked, atPlace, atTime } = askedOf(stream);
   const ask = <T>(signal: AbortSignal, work: () => Promise<T>, as = asked) => askAws(as, signal, work);
   const asking: Asking = {
     async describe(signal) {
