@@ -107,6 +107,11 @@ test('a stream that is there is let in, and one that is not, or settings that ca
   const stream = await newStream();
   const reader = await kinesis.openSource(options(stream));
   await reader.check(AbortSignal.timeout(20_000));
+  const stopping = new AbortController();
+  const batches = reader.read(undefined, stopping.signal)[Symbol.asyncIterator]();
+  expect(await batches.next()).toMatchObject({ value: { changes: [] } });
+  stopping.abort(new Error('enough'));
+  await expect(batches.next()).rejects.toThrow('enough');
   await reader.close();
   expect(await problemOf(options('nobody'))).toMatchObject({ fault: 'settings', message: /no stream nobody/ });
   for (const [settings, what] of [

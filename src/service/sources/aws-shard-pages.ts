@@ -1,4 +1,4 @@
-import type { ShardLog, ShardPage, ShardPlace } from './aws-shards.ts';
+import type { ShardLog, ShardPage, ShardPlace } from './aws-shard-log.ts';
 
 /** Asks many shards for their pages, a bounded number ahead of whoever takes them. */
 export interface ShardPages<R> {

@@ -1,3 +1,4 @@
+import { state as nodeWarning } from '@aws-sdk/core/client';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { SourceError, type SourceFault } from './source.ts';
@@ -6,8 +7,8 @@ import { SourceError, type SourceFault } from './source.ts';
  * What all sources of AWS have in common: how to sign in, where to, and what an error of its clients means.
  */
 
-// The clients tell every process on Node.js 20 that their versions of next year will not run on it. Ours are pinned.
-process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+// Else the clients tell every process on Node.js 20 that their versions of next year will not run on it. Ours are pinned.
+nodeWarning.warningEmitted = true;
 
 /** The runner waits longer and longer between its own attempts; these only bridge what passes at once. */
 const ATTEMPTS_MAX = 3;
@@ -192,7 +193,7 @@ export function awsError(error: unknown, asked: AwsAsking): SourceError {
   const said = SIGNATURE.test(name) ? name : [name, message].filter((part) => part !== '').join(': ');
   const make = (made: SourceFault, sentence: string) => new SourceError(made, sentence, { cause: error });
   if (CLOCK.has(name) && name !== 'RequestExpired')
-    return make('unreachable', `${service} does not take the clock of this machine, so it is wrong: ${said}`);
+    return make('unreachable', `${service} refuses ${thing} since the clock of this machine is wrong: ${said}`);
   if (THROTTLED.test(name) || status === 429)
     return make('unreachable', `${service} is busy or limits how often ${thing} may be asked: ${said}`);
   if (DENIED.has(name) || status === 401 || status === 403)

@@ -82,7 +82,7 @@ function plainNumber(text: string): string {
   const point = whole.length + Number(exponent);
   const padded = point <= 0 ? '0'.repeat(1 - point) + digits : digits.padEnd(point, '0');
   const at = Math.max(point, 1);
-  const before = padded.slice(0, at).replace(/^0+(?=\d)/, '');
+  const before = String(BigInt(padded.slice(0, at)));
   const after = withoutTrailing(padded.slice(at), '0');
   const plain = after === '' ? before : `${before}.${after}`;
   return sign === '-' && plain !== '0' ? `-${plain}` : plain;

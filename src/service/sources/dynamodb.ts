@@ -5,10 +5,12 @@ import {
   GetRecordsCommand,
   GetShardIteratorCommand,
   type _Record as StreamRecord,
+  type Shard as StreamShard,
 } from '@aws-sdk/client-dynamodb-streams';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { type AwsAsking, askAws, awsClientConfig, isAwsError } from './aws.ts';
-import { placesFrom, placesTo, readShards, type Shard, type ShardLog, type ShardPlaces } from './aws-shards.ts';
+import type { Shard, ShardLog } from './aws-shard-log.ts';
+import { placesFrom, placesTo, readShards, type ShardPlaces } from './aws-shards.ts';
 import { newScan, scanFrom, scanTable, type TableScan } from './dynamodb-scan.ts';
 import { documentOfItem, type Item, keyText, UnknownTypeError } from './dynamodb-values.ts';
 import { type Collecting, refusedItem } from './items.ts';
@@ -194,6 +196,20 @@ type StreamLog = Omit<ShardLog<StreamRecord>, 'take'> & {
   placesNow(signal: AbortSignal): Promise<ShardPlaces>;
 };
 
+interface ListedShard extends Shard {
+  start: string | undefined;
+  hasEnded: boolean;
+}
+
+function listedShard({
+  ShardId: id = '',
+  ParentShardId: parent,
+  SequenceNumberRange: range,
+}: StreamShard): ListedShard {
+  const parents = parent === undefined ? [] : [parent];
+  return { id, parents, start: range?.StartingSequenceNumber, hasEnded: range?.EndingSequenceNumber !== undefined };
+}
+
 function streamLog(client: DynamoDBStreamsClient, name: string, StreamArn: string, as: AwsAsking): StreamLog {
   const isGone = lost(name, 'the stream no longer has the place, or is no more').message;
   const asked: AwsAsking = {
@@ -203,27 +219,19 @@ function streamLog(client: DynamoDBStreamsClient, name: string, StreamArn: strin
   };
   const ask = <T>(signal: AbortSignal, work: () => Promise<T>) => askAws(asked, signal, work);
   /** The first sequence numbers of the shards. */
-  let starts = new Map<string, string>();
-  async function listed(signal: AbortSignal): Promise<(Shard & { hasEnded: boolean })[]> {
-    const shards: (Shard & { hasEnded: boolean })[] = [];
-    const firsts = new Map<string, string>();
+  let starts = new Map<string, string | undefined>();
+  async function listed(signal: AbortSignal) {
+    const shards: ListedShard[] = [];
     let after: string | undefined;
     do {
-      const command = new DescribeStreamCommand({ StreamArn, ExclusiveStartShardId: after });
-      const { StreamDescription: page } = await ask(signal, () => client.send(command, { abortSignal: signal }));
+      const sent = new DescribeStreamCommand({ StreamArn, ExclusiveStartShardId: after });
+      const { StreamDescription: page } = await ask(signal, () => client.send(sent, { abortSignal: signal }));
       if (page?.StreamStatus === 'DISABLED' || page?.StreamStatus === 'DISABLING')
         throw lost(name, 'its stream was turned off');
-      for (const { ShardId: id = '', ParentShardId: parent, SequenceNumberRange: range } of page?.Shards ?? []) {
-        shards.push({
-          id,
-          parents: parent === undefined ? [] : [parent],
-          hasEnded: range?.EndingSequenceNumber !== undefined,
-        });
-        if (range?.StartingSequenceNumber !== undefined) firsts.set(id, range.StartingSequenceNumber);
-      }
+      shards.push(...(page?.Shards ?? []).map(listedShard));
       after = page?.LastEvaluatedShardId;
     } while (after !== undefined);
-    starts = firsts;
+    starts = new Map(shards.map(({ id, start }) => [id, start]));
     return shards;
   }
   const iteratorAt = (ShardId: string, SequenceNumber: string, isAfter: boolean, signal: AbortSignal) =>

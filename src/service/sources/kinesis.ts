@@ -9,7 +9,8 @@ import {
 } from '@aws-sdk/client-kinesis';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { type AwsAsking, askAws, awsClientConfig, isAwsError } from './aws.ts';
-import { placesFrom, readShards, type Shard, type ShardLog, type ShardPage, type ShardPlace } from './aws-shards.ts';
+import type { Shard, ShardLog, ShardPage, ShardPlace } from './aws-shard-log.ts';
+import { placesFrom, readShards } from './aws-shards.ts';
 import { kinesisChanges } from './kinesis-records.ts';
 import { SourceError, type SourceOptions, type SourceReader } from './source.ts';
 
@@ -148,8 +149,8 @@ interface Asking {
   has(shard: string, sequence: string, signal: AbortSignal): Promise<boolean>;
 }
 
-function createAsking(client: KinesisClient, stream: string): Asking {
-  const StreamName = stream;
+/** What errors mean: of the stream, of a place in it, and of a time. */
+function askedOf(stream: string): { asked: AwsAsking; atPlace: AwsAsking; atTime: AwsAsking } {
   const asked: AwsAsking = {
     service: 'Kinesis',
     thing: `the stream ${stream}`,
@@ -166,6 +167,22 @@ function createAsking(client: KinesisClient, stream: string): Asking {
       ResourceNotFoundException: ['lost', lost(stream, 'Kinesis no longer knows the place').message],
     },
   };
+  const atTime: AwsAsking = {
+    ...asked,
+    known: {
+      ...asked.known,
+      InvalidArgumentException: [
+        'unreachable',
+        `Kinesis does not take the time from which the stream ${stream} is to be read; the clock of this machine is probably ahead.`,
+      ],
+    },
+  };
+  return { asked, atPlace, atTime };
+}
+
+function createAsking(client: KinesisClient, stream: string): Asking {
+  const StreamName = stream;
+  const { asked, atPlace, atTime } = askedOf(stream);
   const ask = <T>(signal: AbortSignal, work: () => Promise<T>, as = asked) => askAws(as, signal, work);
   const asking: Asking = {
     async describe(signal) {
@@ -193,7 +210,7 @@ function createAsking(client: KinesisClient, stream: string): Asking {
     },
     async iterator(ShardId, ShardIteratorType, from, signal) {
       const command = new GetShardIteratorCommand({ StreamName, ShardId, ShardIteratorType, ...from });
-      const as = from.StartingSequenceNumber === undefined ? asked : atPlace;
+      const as = from.StartingSequenceNumber === undefined ? from.Timestamp && atTime : atPlace;
       const { ShardIterator = '' } = await ask(signal, () => client.send(command, { abortSignal: signal }), as);
       return ShardIterator;
     },
