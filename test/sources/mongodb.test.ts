@@ -9,7 +9,7 @@ import { createPlayer, isScanned, open } from './mongo-player.ts';
 import { type FaultProxy, startFaultProxy } from './servers/fault-proxy.ts';
 import { type MongoReplica, startMongoReplica } from './servers/mongo-replica.ts';
 import { command, dataFolder } from './servers/server.ts';
-import { ITEMS } from './source-tests.ts';
+import { ITEMS, type SourceService, startSourceService, until } from './source-tests.ts';
 
 let server: MongoReplica;
 let proxy: FaultProxy;
@@ -524,5 +524,100 @@ describe('check', () => {
     server.answer('aggregate', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized on shop' });
     const error = await faultOf(player(name).check());
     expect([error.fault, error.message]).toEqual(['denied', expect.stringContaining('the role "read" on "shop"')]);
+  });
+});
+
+describe('in the service', () => {
+  let service: SourceService;
+  beforeAll(async () => {
+    service = await startSourceService();
+    await service.createIntegration('mongo', 'mongodb', { connection_uri: uri });
+  });
+  afterAll(() => service?.remove());
+
+  const source = (collection_name: string) => ({
+    integration_name: 'mongo',
+    mongodb: { database_name: 'shop', collection_name },
+  });
+
+  it('a collection is read with its types, and its changes are seen by queries', async () => {
+    const name = await collectionOf(
+      numbered(ITEMS).map((one) => ({
+        ...one,
+        price: Decimal128.fromString('19.90'),
+        at: new Date('2026-01-02T03:04:05.678Z'),
+        key: new UUID('00000000-0000-4000-8000-00000000000a').toBinary(),
+        bytes: new BSON.Binary(Buffer.from([0, 255])),
+        customer: { city: 'Bern', ref: new ObjectId('65a000000000000000000001') },
+      })),
+    );
+    const made = await service.createCollection(name, source(name));
+    expect(made.text).toContain('"status":"CREATED"');
+    // biome-ignore lint/suspicious/noExplicitAny: what the service says.
+    const isActive = (one: any) => one.source.status.state === 'ACTIVE';
+    await until(() => service.source(name), isActive);
+    expect(await service.count(name)).toBe(ITEMS);
+    const [types] = await service.rows(
+      `SELECT typeof(price) AS price, typeof("at") AS "at", typeof("key") AS "key", typeof(bytes) AS bytes, customer.city AS city, sum(price) OVER () AS total FROM commons.${name} LIMIT 1`,
+    );
+    expect(types).toMatchObject({ at: 'timestamp', key: 'uuid', bytes: 'bytes', city: 'Bern' });
+    await server.update(name, new Int32(1), { n: 'changed' });
+    await server.remove(name, new Int32(2));
+    await server.insert(name, [{ _id: new Int32(-1), n: 'new' }]);
+    await until(
+      () => service.count(name),
+      (count) => count === ITEMS,
+    );
+    await until(
+      () => service.rows(`SELECT _id FROM commons.${name} WHERE _id IN ('1', '2', '-1') ORDER BY _id`),
+      (rows) => JSON.stringify(rows) === '[{"_id":"-1"},{"_id":"1"}]',
+    );
+    const { source: told } = await service.source(name);
+    expect(told.mongodb).toMatchObject({
+      database_name: 'shop',
+      collection_name: name,
+      status: {
+        state: 'PROCESSING_STREAM',
+        scan_records_processed: ITEMS,
+        scan_total_records: ITEMS,
+        stream_records_inserted: 1,
+        stream_records_updated: 1,
+        stream_records_deleted: 1,
+        scan_end_time: expect.stringMatching(/Z$/),
+      },
+    });
+    expect(told.status).toMatchObject({ state: 'ACTIVE', total_error_items: 0 });
+  });
+
+  it('a collection that is dropped is an error, until it is read anew', async () => {
+    const name = await collectionOf(numbered(2));
+    await service.createCollection(name, source(name));
+    // biome-ignore lint/suspicious/noExplicitAny: what the service says.
+    const stateOf = (one: any) => one.source.status.state;
+    await until(
+      () => service.source(name),
+      (one) => stateOf(one) === 'ACTIVE',
+    );
+    server.happen(name, 'drop');
+    const report = await until(
+      () => service.source(name),
+      (one) => stateOf(one) === 'ERROR',
+    );
+    expect(report.source.status.message).toContain('was dropped in MongoDB');
+    expect(report.source.status.message).toContain('Read it anew');
+    expect(await service.count(name)).toBe(2);
+    await service.control(name, 'restart');
+    await until(
+      () => service.source(name),
+      (one) => stateOf(one) === 'ACTIVE',
+    );
+  });
+
+  it('what is wrong is said when the collection is made', async () => {
+    const answer = await service.createCollection('wrong', source('nothing'));
+    expect([answer.status, answer.text]).toEqual([
+      400,
+      expect.stringContaining('There is no collection \\"nothing\\" in the database \\"shop\\"'),
+    ]);
   });
 });

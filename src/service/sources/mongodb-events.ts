@@ -12,6 +12,8 @@ import { idIn } from './mongodb-items.ts';
 
 /** The server answers after this time when there is nothing, in milliseconds. */
 const AWAIT_MS = 1_000;
+/** In microtasks. */
+const SOON = 16;
 const EVENTS_AT_ONCE = 1_000;
 
 /** An event of the change stream. */
@@ -84,8 +86,10 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
       return token;
     },
     async wait(ms) {
-      if (failure !== undefined) throw failure;
+      // One that is in the answer already comes after a few microtasks; a timer for each would cost more than reading it.
+      for (let n = 0; n < SOON && readable.readableLength === 0 && stream.bufferedCount() > 0; n++) await undefined;
       if (signal.aborted || readable.readableLength > 0) return;
+      if (failure !== undefined) throw failure;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
         wake = () => {

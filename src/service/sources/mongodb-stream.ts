@@ -88,7 +88,10 @@ function createBatches({ place, isFull: isWithDocuments }: Followed, from: Mongo
   const items = createItems(place.collection.collectionName, from.plain);
   /** `_id`s of updated documents that are to be read, by their text. */
   const lookups = new Map<string, unknown>();
+  /** Events that are collected, by kind. */
+  const kinds = new Map<string, number>();
   let at = from;
+  let newest = from.time;
   let token: Token | undefined;
   let itemTimeMs: number | undefined;
   let startedAt: number | undefined;
@@ -109,7 +112,8 @@ function createBatches({ place, isFull: isWithDocuments }: Followed, from: Mongo
       startedAt ??= performance.now();
       token = own;
       itemTimeMs = atMs;
-      at = { ...counted(at, kind), time: time ?? at.time };
+      newest = time ?? newest;
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       const id = key && items.idOf(key.bytes, key.id);
       if (key === undefined || id === undefined) return;
       lookups.delete(id);
@@ -118,24 +122,22 @@ function createBatches({ place, isFull: isWithDocuments }: Followed, from: Mongo
       else if (document !== undefined) items.add(document);
       else if (!isWithDocuments) lookups.set(id, rawId(key.bytes, key.id));
     },
-    reach(newest) {
-      token = newest ?? token;
+    reach(idle) {
+      token = idle ?? token;
     },
     async *take(signal) {
       if (token === undefined) return;
       if (lookups.size > 0) {
-        const before = at;
-        at = { ...from, plain: items.plain };
         // What is full on the way has the checkpoint before: the events are read again if this does not come to an end.
-        for await (const bytes of readById(place, before.time, [...lookups.values()], signal)) {
+        at = { ...at, plain: items.plain };
+        for await (const bytes of readById(place, newest, [...lookups.values()], signal)) {
           items.add(bytes);
           if (items.collecting.isFull) yield batch();
         }
         lookups.clear();
-        at = before;
       }
-      at = { ...at, token: extendedToken(token), plain: items.plain };
-      from = at;
+      at = { ...counted(at, kinds), token: extendedToken(token), time: newest, plain: items.plain };
+      kinds.clear();
       token = undefined;
       startedAt = undefined;
       yield batch();
@@ -144,20 +146,19 @@ function createBatches({ place, isFull: isWithDocuments }: Followed, from: Mongo
   };
 }
 
-/** The checkpoint with one change more. */
-function counted(at: MongoCheckpoint, kind: string): MongoCheckpoint {
-  const more = ({ count }: ChangeCount): ChangeCount => ({ count: count + 1, at: new Date().toISOString() });
-  switch (kind) {
-    case 'insert':
-      return { ...at, inserted: more(at.inserted) };
-    case 'update':
-    case 'replace':
-      return { ...at, updated: more(at.updated) };
-    case 'delete':
-      return { ...at, deleted: more(at.deleted) };
-    default:
-      return at;
-  }
+/** The checkpoint with so many changes more. */
+function counted(at: MongoCheckpoint, kinds: ReadonlyMap<string, number>): MongoCheckpoint {
+  const now = new Date().toISOString();
+  const more = (before: ChangeCount, ...of: string[]): ChangeCount => {
+    const count = of.reduce((sum, kind) => sum + (kinds.get(kind) ?? 0), 0);
+    return count === 0 ? before : { count: before.count + count, at: now };
+  };
+  return {
+    ...at,
+    inserted: more(at.inserted, 'insert'),
+    updated: more(at.updated, 'update', 'replace'),
+    deleted: more(at.deleted, 'delete'),
+  };
 }
 
 /** Documents as they are now, or at least at this time, as BSON; those that are gone are left out. */
