@@ -1,11 +1,15 @@
 import { readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createServer } from 'node:tls';
 import { BSON, Decimal128, Double, Int32, Long, ObjectId, UUID } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SourceError } from '../../src/service/sources/source.ts';
-import { createPlayer, isScanned, open } from './mongo-player.ts';
+import type { JsonObject } from '../../src/contract/json/json.ts';
+import * as mongodb from '../../src/service/sources/mongodb.ts';
+import type { MongoCheckpoint } from '../../src/service/sources/mongodb-status.ts';
+import type { SourceBatch, SourceError } from '../../src/service/sources/source.ts';
+import { optionsOf, type Reading, startReading } from './reading.ts';
 import { type FaultProxy, startFaultProxy } from './servers/fault-proxy.ts';
 import { type MongoReplica, startMongoReplica } from './servers/mongo-replica.ts';
 import { command, dataFolder } from './servers/server.ts';
@@ -37,7 +41,53 @@ async function collectionOf(documents: Record<string, unknown>[]): Promise<strin
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ _id: new Int32(n), n: new Int32(n) }));
-const player = (name: string, more = {}) => createPlayer(uri, { collection_name: name, ...more });
+/** So large that there are some batches of them. */
+const padded = (count: number) =>
+  numbered(count).map((one) => ({ ...one, pad: 'x'.repeat(Math.ceil((6 * 8 * 1024 * 1024) / count)) }));
+
+const optionsFor = (name: string, settings: JsonObject = {}, connection: JsonObject = {}) =>
+  optionsOf({ connection_uri: uri, ...connection }, { database_name: 'shop', collection_name: name, ...settings });
+
+function read(name: string, settings: JsonObject = {}, stored: SourceBatch[] = [], storeMs = 0): Reading {
+  return startReading(mongodb, optionsFor(name, settings), { stored, storeMs });
+}
+
+const checkpointOf = ({ batches }: Reading) => batches.at(-1)?.checkpoint as unknown as MongoCheckpoint | undefined;
+/** Tokens are in their order. */
+const tokenOf = (reading: Reading) => String(checkpointOf(reading)?.token['_data']);
+const isScanned = (reading: Reading) => (checkpointOf(reading)?.scan.ended ?? null) !== null;
+const itemsOf = ({ batches }: Reading) => batches.reduce((sum, { changes }) => sum + changes.length, 0);
+
+/** What was there at the beginning. */
+async function scanned(name: string, settings: JsonObject = {}, stored: SourceBatch[] = []): Promise<Reading> {
+  const reading = read(name, settings, stored);
+  await reading.until(() => isScanned(reading));
+  await reading.stop();
+  return reading;
+}
+
+/** What comes behind that. */
+async function followed(
+  before: Reading,
+  name: string,
+  condition: (one: Reading) => boolean,
+  settings: JsonObject = {},
+) {
+  const reading = read(name, settings, before.batches);
+  await reading.until(() => condition(reading));
+  await reading.stop();
+  return reading;
+}
+
+async function check(name: string, connection: JsonObject = {}): Promise<void> {
+  const reader = await mongodb.openSource(optionsFor(name, {}, connection));
+  try {
+    await reader.check(AbortSignal.timeout(20_000));
+  } finally {
+    await reader.close();
+  }
+}
+
 const faultOf = (work: Promise<unknown>): Promise<SourceError> =>
   work.then(
     () => Promise.reject(new Error('no error')),
@@ -58,29 +108,22 @@ async function selfSigned(): Promise<{ certificate: string; key: string }> {
 
 describe('an initial read', () => {
   it('has all documents, in batches, and goes on from each checkpoint', async () => {
-    const name = await collectionOf(
-      numbered(ITEMS).map((one) => ({ ...one, pad: 'x'.repeat(Math.floor((6 * 8 * 1024 * 1024) / ITEMS)) })),
-    );
-    const whole = player(name);
-    await whole.play(isScanned);
+    const name = await collectionOf(padded(ITEMS));
+    const whole = await scanned(name);
     expect(whole.documents.size).toBe(ITEMS);
-    expect(whole.documents.get('7')?.document).toMatchObject({ n: 7 });
+    expect(whole.documents.get('7')).toMatchObject({ n: 7 });
     expect(whole.batches.length).toBeGreaterThan(5);
     expect(whole.batches.at(-1)?.progress).toMatchObject({ phase: 'changes', scanned: ITEMS, scanTotal: ITEMS });
-    const restarted = player(name);
-    let total = 0;
-    while (!isScanned(restarted)) {
-      // One batch each time.
-      await restarted.play((one) => one.batches.length > total);
-      total = restarted.batches.length;
+    for (let stored = 1; stored < whole.batches.length; stored++) {
+      const rest = await scanned(name, {}, whole.batches.slice(0, stored));
+      expect(rest.documents.size).toBe(ITEMS);
+      expect(itemsOf(rest)).toBe(ITEMS);
     }
-    expect([...restarted.documents.keys()].sort()).toEqual([...whole.documents.keys()].sort());
-    expect(restarted.batches.reduce((sum, { changes }) => sum + changes.length, 0)).toBe(ITEMS);
   });
 
   it('reads nothing that is older than its position, whichever server answers', async () => {
     const name = await collectionOf(numbered(3));
-    await player(name).play(isScanned);
+    await scanned(name);
     const find = server.commands.findLast(
       ({ name: command, command: { find } }) => command === 'find' && find === name,
     );
@@ -104,8 +147,7 @@ describe('an initial read', () => {
       true,
     ];
     const name = await collectionOf(ids.map((_id, n) => ({ _id, n })));
-    const whole = player(name);
-    await whole.play(isScanned);
+    const whole = await scanned(name);
     expect(new Set(whole.documents.keys())).toEqual(
       new Set([
         '-1',
@@ -124,45 +166,42 @@ describe('an initial read', () => {
       ]),
     );
     expect(whole.documents.size).toBe(ids.length);
+    const all = [...whole.documents.values()].map(({ n }) => n);
     for (const id of ids) {
       // As if a batch had ended behind each.
-      const rest = player(name);
+      const first = whole.batches[0] as SourceBatch;
+      const { scan, ...at } = first.checkpoint as unknown as MongoCheckpoint;
       const last = BSON.EJSON.stringify(id, { relaxed: false });
-      const first = whole.checkpoints[0] as { scan: object };
-      rest.checkpoint = { ...first, plain: 'number', scan: { ...first.scan, last } };
-      await rest.play(isScanned);
-      const all = [...whole.documents.values()].map(({ document }) => document?.['n']);
+      const checkpoint = { ...at, plain: 'number', scan: { ...scan, last } };
+      const rest = await scanned(name, {}, [{ ...first, checkpoint: checkpoint as unknown as JsonObject }]);
       const behind = all.slice(all.indexOf(ids.indexOf(id)) + 1);
-      expect([...rest.documents.values()].map(({ document }) => document?.['n'])).toEqual(behind);
+      expect([...rest.documents.values()].map(({ n }) => n)).toEqual(behind);
     }
   });
 });
 
 describe('an _id', () => {
   it.each([
-    ['text, beside numbers', ['42', new Int32(42)], ['{"$numberLong":"42"}', '42'], 'x'],
+    ['text, beside numbers', ['42', new Int32(42)], ['{"$numberLong":"42"}', '42'], 'text'],
     [
       'UUIDs',
       [new UUID('00000000-0000-4000-8000-00000000000a').toBinary()],
       ['00000000-0000-4000-8000-00000000000a'],
-      undefined,
+      null,
     ],
     [
       'numbers of all types',
       [new Int32(1), new Double(2), Long.fromNumber(3), new Double(0.5)],
       ['0.5', '1', '2', '3'],
-      undefined,
+      null,
     ],
-    ['text', ['b', 'a', '"q"'], ['"\\"q\\""', 'a', 'b'], undefined],
-  ])('of a collection of %s', async (_, ids, expected, first) => {
+    ['text', ['b', 'a', '"q"'], ['"\\"q\\""', 'a', 'b'], null],
+  ])('of a collection of %s', async (_, ids, expected, plain) => {
     const name = await collectionOf(ids.map((_id) => ({ _id })));
-    const one = player(name);
-    if (first !== undefined) {
-      // The first that was read was a text.
-      await one.play(() => true);
-      one.checkpoint = { ...one.checkpoint, plain: 'text' };
-    }
-    await one.play(isScanned);
+    // As if a document with such an `_id` had been read before.
+    const first = { ...((await scanned(name)).batches[0] as SourceBatch) };
+    const checkpoint = { ...first.checkpoint, plain };
+    const one = await scanned(name, {}, [{ ...first, checkpoint }]);
     expect([...one.documents.keys()]).toEqual(expected);
   });
 });
@@ -199,9 +238,9 @@ describe('types', () => {
         stamp: new BSON.Timestamp({ t: 5, i: 6 }),
       },
     ]);
-    const one = player(name);
-    await one.play(isScanned);
-    const { document, declared } = one.documents.get('65a000000000000000000001') ?? {};
+    const one = await scanned(name);
+    const [change] = one.batches.flatMap(({ changes }) => changes);
+    const { document, declared } = change ?? {};
     expect(document).toEqual({
       int: 7,
       long: 9007199254740993n,
@@ -240,8 +279,7 @@ describe('types', () => {
       { _id: 'b', text: 'x'.repeat(11 * 1024 * 1024) },
       { _id: 'c', ok: true },
     ]);
-    const one = player(name);
-    await one.play(isScanned);
+    const one = await scanned(name);
     expect([...one.documents.keys()]).toEqual(['a', 'c']);
     expect(one.refused).toEqual([
       {
@@ -258,47 +296,36 @@ describe.each([
   ['without them', { retrieve_full_document: false }],
 ])('changes %s', (_, settings) => {
   it('are followed while it reads and after, and from each checkpoint', async () => {
-    const name = await collectionOf(numbered(ITEMS).map((one) => ({ ...one, pad: 'x'.repeat(8_000) })));
-    const one = player(name, settings);
-    let step = 0;
-    await one.play(isScanned, async () => {
-      if (step++ !== 1) return;
-      await server.insert(name, [{ _id: new Int32(ITEMS), n: 'new' }]);
-      await server.update(name, new Int32(1), { n: 'updated' });
-      await server.update(name, new Int32(ITEMS - 1), { n: 'updated' });
-      await server.remove(name, new Int32(2));
-      await server.remove(name, new Int32(ITEMS - 2));
-      await server.replace(name, new Int32(3), { n: 'replaced' });
-    });
+    const name = await collectionOf(padded(ITEMS));
+    const one = read(name, settings, [], 100);
+    await one.until(() => one.batches.length > 1);
+    await server.insert(name, [{ _id: new Int32(ITEMS), n: 'new' }]);
+    await server.update(name, new Int32(1), { n: 'updated' });
+    await server.update(name, new Int32(ITEMS - 1), { n: 'updated' });
+    await server.remove(name, new Int32(2));
+    await server.remove(name, new Int32(ITEMS - 2));
+    await server.replace(name, new Int32(3), { n: 'replaced' });
+    expect(isScanned(one)).toBe(false);
+    await one.until(() => isScanned(one));
     await server.update(name, new Int32(4), { n: 'gone soon' });
     await server.remove(name, new Int32(4));
     await server.insert(name, [{ _id: new Int32(ITEMS + 1), n: 'last' }]);
-    await one.play(({ documents }) => documents.has(String(ITEMS + 1)));
-    const ns = (ids: number[]) => ids.map((id) => one.documents.get(String(id))?.document?.['n']);
-    expect(ns([0, 1, 2, 3, 4, ITEMS - 2, ITEMS - 1, ITEMS, ITEMS + 1])).toEqual([
-      0,
-      'updated',
-      undefined,
-      'replaced',
-      undefined,
-      undefined,
-      'updated',
-      'new',
-      'last',
-    ]);
-    expect(one.documents.size).toBe(ITEMS - 1);
-    expect(one.documents.get('3')?.document).toEqual({ n: 'replaced' });
-    for (const checkpoint of one.checkpoints.filter((__, n) => n % 3 === 0)) {
-      const again = player(name, settings);
-      again.checkpoint = checkpoint;
-      // All that was stored up to there.
-      again.documents.clear();
-      for (const [id, change] of one.documents) again.documents.set(id, change);
-      again.documents.delete(String(ITEMS + 1));
-      const isAll = checkpoint === one.checkpoints.at(-1);
-      if (isAll) continue;
-      await again.play(({ documents }) => documents.has(String(ITEMS + 1)));
-      expect(again.documents.size).toBe(ITEMS - 1);
+    const isAll = ({ documents }: Reading) => documents.has(String(ITEMS + 1));
+    await one.until(() => isAll(one));
+    await one.stop();
+    const check = ({ documents }: Reading) => {
+      const ids = [0, 1, 2, 3, 4, ITEMS - 2, ITEMS - 1, ITEMS, ITEMS + 1];
+      const expected = [0, 'updated', undefined, 'replaced', undefined, undefined, 'updated', 'new', 'last'];
+      expect(ids.map((id) => documents.get(String(id))?.['n'])).toEqual(expected);
+      expect(documents.size).toBe(ITEMS - 1);
+      expect(documents.get('3')).toEqual({ n: 'replaced' });
+    };
+    check(one);
+    for (let stored = 1; stored < one.batches.length; stored += 2) {
+      const again = read(name, settings, one.batches.slice(0, stored));
+      await again.until(() => tokenOf(again) >= tokenOf(one));
+      await again.stop();
+      check(again);
     }
   });
 });
@@ -306,40 +333,38 @@ describe.each([
 describe('changes', () => {
   it('of thousands of documents come in bounded batches', async () => {
     const name = await collectionOf(numbered(1));
-    const one = player(name);
-    await one.play(isScanned);
+    const before = await scanned(name);
+    const more = numbered(ITEMS + 1).slice(1);
     await server.insert(
       name,
-      numbered(ITEMS + 1)
-        .slice(1)
-        .map((document) => ({ ...document, when: new Date(0) })),
+      more.map((document) => ({ ...document, when: new Date(0) })),
     );
     await server.update(name, new Int32(0), { n: 'x' });
-    await one.play(({ documents }) => documents.size === ITEMS + 1 && documents.get('0')?.document?.['n'] === 'x');
-    expect(one.documents.get('5')?.declared?.get('when')).toBe('time');
-    const { inserted, updated } = one.checkpoint as unknown as Record<string, { count: number }>;
-    expect([inserted?.count, updated?.count]).toEqual([ITEMS, 1]);
+    const one = await followed(before, name, ({ documents }) => documents.get('0')?.['n'] === 'x');
+    expect(one.documents.size).toBe(ITEMS + 1);
+    const five = one.batches.flatMap(({ changes }) => changes).find(({ id }) => id === '5');
+    expect(five?.declared?.get('when')).toBe('time');
+    expect(checkpointOf(one)).toMatchObject({ inserted: { count: ITEMS }, updated: { count: 1 } });
     expect(one.batches.at(-1)?.progress.itemTimeMs).toBeGreaterThan(Date.now() - 60_000);
   });
 
   it('that do not come move the position on', async () => {
     const name = await collectionOf(numbered(1));
-    const one = player(name);
-    await one.play(isScanned);
+    const before = await scanned(name);
     server.happen('other', 'insert');
-    const before = JSON.stringify(one.checkpoint?.['token']);
-    await one.play(({ checkpoint }) => JSON.stringify(checkpoint?.['token']) !== before);
-    server.forget();
+    const one = await followed(before, name, (now) => tokenOf(now) > tokenOf(before));
+    // Without that it would be lost now.
+    server.forget(one.batches.at(-1)?.checkpoint['token']);
     await server.insert(name, [{ _id: new Int32(1) }]);
+    await followed(one, name, ({ documents }) => documents.has('1'));
   });
 
   it('that are no longer in the oplog are an error, never a gap', async () => {
     const name = await collectionOf(numbered(1));
-    const one = player(name);
-    await one.play(isScanned);
+    const before = await scanned(name);
     await server.insert(name, [{ _id: new Int32(1) }]);
     server.forget();
-    const error = await faultOf(one.play(() => false));
+    const error = await read(name, {}, before.batches).end();
     expect(error.fault).toBe('lost');
     expect(error.message).toContain(`The changes of "shop.${name}" that come next are no longer in MongoDB's oplog`);
   });
@@ -351,62 +376,65 @@ describe('changes', () => {
     ['invalidate', 'was dropped or renamed'],
   ])('that end with a %s are stored, then it is an error', async (kind, why) => {
     const name = await collectionOf(numbered(1));
-    const one = player(name);
-    await one.play(isScanned);
+    const before = await scanned(name);
     await server.insert(name, [{ _id: new Int32(1) }]);
     server.happen(name, kind);
-    const error = await faultOf(one.play(() => false));
+    const one = read(name, {}, before.batches);
+    const error = await one.end();
     expect([error.fault, error.message]).toEqual(['lost', expect.stringContaining(`"shop.${name}" ${why}`)]);
     expect([...one.documents.keys()]).toEqual(['0', '1']);
   });
 });
 
 describe('a connection', () => {
+  const readWeak = (name: string, stored: SourceBatch[] = []) =>
+    startReading(mongodb, optionsFor(name, {}, { connection_uri: weak }), { stored });
+
   it('that is cut again and again loses and doubles nothing', async () => {
-    const name = await collectionOf(numbered(ITEMS).map((one) => ({ ...one, pad: 'x'.repeat(8_000) })));
-    const one = createPlayer(weak, { collection_name: name });
-    const cutting = setInterval(() => proxy.cut(), 150);
-    const errors = await one.playOn(isScanned).finally(() => clearInterval(cutting));
-    expect(errors.length).toBeGreaterThan(0);
+    const name = await collectionOf(padded(ITEMS));
+    const one = readWeak(name);
+    for (let cuts = 1; cuts <= 5; cuts++) {
+      await one.until(() => one.batches.length > cuts);
+      proxy.cut();
+    }
+    await one.until(() => isScanned(one));
     expect(one.documents.size).toBe(ITEMS);
-    const writing = (async () => {
-      for (let n = 0; n < 20; n++) {
-        await server.update(name, new Int32(n), { n: 'changed' });
-        if (n % 5 === 0) proxy.cut();
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    })();
-    await one.playOn(({ documents }) => documents.get('19')?.document?.['n'] === 'changed');
-    await writing;
-    expect([...one.documents.values()].filter(({ document }) => document?.['n'] === 'changed').length).toBe(20);
+    for (let n = 0; n < 20; n++) {
+      await server.update(name, new Int32(n), { n: 'changed' });
+      if (n % 5 === 0) proxy.cut();
+      await delay(20);
+    }
+    await one.until(() => one.documents.get('19')?.['n'] === 'changed');
+    await one.stop();
+    expect(one.errors.length).toBeGreaterThan(0);
+    expect([...one.documents.values()].filter(({ n }) => n === 'changed').length).toBe(20);
   });
 
   it('to a server that restarts goes on', async () => {
     const name = await collectionOf(numbered(5));
-    const one = player(name);
-    await one.play(isScanned);
-    const following = one.playOn(({ documents }) => documents.has('5'));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const one = read(name);
+    await one.until(() => isScanned(one));
+    await delay(300);
     await server.restart();
     await server.insert(name, [{ _id: new Int32(5) }]);
-    await following;
+    await one.until(() => one.documents.has('5'));
+    await one.stop();
     expect(one.documents.size).toBe(6);
   });
 
   it('that is slow is waited for', async () => {
     const name = await collectionOf(numbered(50));
-    const one = createPlayer(weak, { collection_name: name });
     proxy.setDelay(50);
-    await one.play(isScanned).finally(() => proxy.setDelay(0));
-    expect(one.documents.size).toBe(50);
+    const one = readWeak(name);
+    await one.until(() => isScanned(one)).finally(() => proxy.setDelay(0));
+    await one.stop();
+    expect([one.documents.size, one.errors]).toEqual([50, []]);
   });
 
   it('that is refused says so', async () => {
     const name = await collectionOf(numbered(1));
     proxy.setDown(true);
-    const error = await faultOf(createPlayer(weak, { collection_name: name }).check()).finally(() =>
-      proxy.setDown(false),
-    );
+    const error = await faultOf(check(name, { connection_uri: weak })).finally(() => proxy.setDown(false));
     expect([error.fault, error.message]).toEqual([
       'unreachable',
       expect.stringContaining(`MongoDB at 127.0.0.1:${proxy.port} cannot be reached`),
@@ -415,68 +443,59 @@ describe('a connection', () => {
 
   it('ends at once when it is no longer wanted', async () => {
     const name = await collectionOf(numbered(1));
-    const reader = await open(uri, { collection_name: name });
-    const stopping = new AbortController();
-    const batches = reader.read(undefined, stopping.signal)[Symbol.asyncIterator]();
-    for (let n = 0; n < 2; n++) await batches.next();
-    const waiting = faultOf(
-      (async () => {
-        for (;;) await batches.next();
-      })(),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const one = read(name);
+    await one.until(() => isScanned(one));
+    await delay(300);
     const startedAt = performance.now();
-    stopping.abort(new Error('stopped'));
-    expect((await waiting).message).toBe('stopped');
-    await reader.close();
+    await one.stop();
     expect(performance.now() - startedAt).toBeLessThan(1_500);
   });
 });
 
 describe('check', () => {
   it('is content with what is there', async () => {
-    await player(await collectionOf(numbered(1))).check();
+    await check(await collectionOf(numbered(1)));
   });
 
   it.each([
     [
       'no such collection',
-      () => player('nothing').check(),
+      () => check('nothing'),
       'settings',
       'There is no collection "nothing" in the database "shop"',
     ],
     [
       'a server without a replica set',
-      () => createPlayer(`mongodb://127.0.0.1:${server.standalonePort}`, { collection_name: 'c0' }).check(),
+      () => check('c0', { connection_uri: `mongodb://127.0.0.1:${server.standalonePort}` }),
       'settings',
       'a replica set of one server is enough',
     ],
     [
       'a file of the machine',
-      () => createPlayer(`${uri}&tlsCAFile=/etc/passwd`, { collection_name: 'c0' }).check(),
+      () => check('c0', { connection_uri: `${uri}&tlsCAFile=/etc/passwd` }),
       'settings',
       'has the option "tlscafile", which names a file',
     ],
     [
       'a sign-in with credentials of the machine',
-      () => createPlayer(`${uri}&authMechanism=MONGODB-AWS`, { collection_name: 'c0' }).check(),
+      () => check('c0', { connection_uri: `${uri}&authMechanism=MONGODB-AWS` }),
       'settings',
       'has the authMechanism "mongodb-aws"',
     ],
     [
       'an option that there is not',
-      () => createPlayer(`${uri}&nonsense=1`, { collection_name: 'c0' }).check(),
+      () => check('c0', { connection_uri: `${uri}&nonsense=1` }),
       'settings',
       'option nonsense is not supported',
     ],
     [
       'TLS where there is none',
-      () => createPlayer(`${uri}&tls=true&serverSelectionTimeoutMS=1000`, { collection_name: 'c0' }).check(),
+      () => check('c0', { connection_uri: `${uri}&tls=true&serverSelectionTimeoutMS=1000` }),
       'unreachable',
       'cannot be reached',
     ],
-  ])('finds %s', async (_, check, fault, why) => {
-    const error = await faultOf(check());
+  ])('finds %s', async (_, work, fault, why) => {
+    const error = await faultOf(work());
     expect([error.fault, error.message]).toEqual([fault, expect.stringContaining(why)]);
   });
 
@@ -491,8 +510,8 @@ describe('check', () => {
     await new Promise<void>((resolve) => tls.listen(0, '127.0.0.1', resolve));
     const { port } = tls.address() as { port: number };
     const at = `mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=1000`;
-    await createPlayer(at, { collection_name: name }, { tls: { ca_certificate: certificate } }).check();
-    const error = await faultOf(createPlayer(`${at}&tls=true`, { collection_name: name }).check());
+    await check(name, { connection_uri: at, tls: { ca_certificate: certificate } });
+    const error = await faultOf(check(name, { connection_uri: `${at}&tls=true` }));
     expect([error.fault, error.message]).toEqual([
       'settings',
       expect.stringContaining('Give its authority in "tls.ca_certificate" of the integration'),
@@ -502,16 +521,7 @@ describe('check', () => {
 
   it('finds a wrong password, and tells no secret', async () => {
     const name = await collectionOf(numbered(1));
-    const denied = {
-      ok: 0,
-      code: 18,
-      codeName: 'AuthenticationFailed',
-      errmsg: 'Authentication failed for top%2Fsecret.',
-    };
-    server.answer('saslstart', denied, 20);
-    const wrong = createPlayer(uri.replace('://', '://reader:top%2Fsecret@'), { collection_name: name });
-    const error = await faultOf(wrong.check());
-    server.answers.length = 0;
+    const error = await faultOf(check(name, { connection_uri: uri.replace('://', '://reader:top%2Fsecret@') }));
     expect([error.fault, error.message]).toEqual([
       'denied',
       expect.stringContaining('lets nobody in as the user "reader"'),
@@ -522,7 +532,7 @@ describe('check', () => {
   it('finds a user who may not read', async () => {
     const name = await collectionOf(numbered(1));
     server.answer('aggregate', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized on shop' });
-    const error = await faultOf(player(name).check());
+    const error = await faultOf(check(name));
     expect([error.fault, error.message]).toEqual(['denied', expect.stringContaining('the role "read" on "shop"')]);
   });
 });

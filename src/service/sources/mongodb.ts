@@ -16,6 +16,8 @@ import { type SourceBatch, SourceError, type SourceOptions, type SourceReader } 
  * order of their `_id`, then the changes behind the token.
  */
 
+/** As many documents are asked for at once; no answer has more than 16 MB. */
+const ANSWER = 2_000;
 /** As many documents are taken out of an answer at once. */
 const SLICE = 500;
 /** A batch is not held back for longer than this, in milliseconds, where documents come slowly. */
@@ -172,7 +174,16 @@ function inOrder({ collection }: Place, last: string | null, session: ClientSess
   const bound = last === null ? {} : { min: { _id: idFromExtended(last) } };
   return collection.find<Buffer>(
     {},
-    { raw: true, sort: { _id: 1 }, hint: { _id: 1 }, ...bound, session, readConcern: 'majority', signal },
+    {
+      raw: true,
+      batchSize: ANSWER,
+      sort: { _id: 1 },
+      hint: { _id: 1 },
+      ...bound,
+      session,
+      readConcern: 'majority',
+      signal,
+    },
   );
 }
 

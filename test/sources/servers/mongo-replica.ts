@@ -23,12 +23,10 @@ export interface MongoReplica {
   remove(name: string, id: unknown): Promise<void>;
   /** Something that happens to the collection itself, such as `drop`. */
   happen(name: string, kind: string, more?: Document): void;
-  /** Forgets all changes so far, as an oplog does that is too small. */
-  forget(): void;
+  /** Forgets all changes so far, or those before a resume token, as an oplog does that is too small. */
+  forget(token?: unknown): void;
   /** Answers this to a command of this name, as often as this (default once). */
   answer(command: string, reply: Document, times?: number): void;
-  /** The answers that are still to be given. */
-  readonly answers: unknown[];
   /** Commands that were received, the newest last. */
   readonly commands: { name: string; command: Document }[];
   /** Ends all connections and forgets all cursors, as a new start does. */
@@ -112,12 +110,11 @@ export async function startMongoReplica(): Promise<MongoReplica> {
       write(name, 'delete', id);
     },
     happen: (name, kind, more) => void write(name, kind, undefined, undefined, more),
-    forget() {
-      state.floor = ++state.end;
-      state.log.length = 0;
+    forget(token) {
+      state.floor = token === undefined ? ++state.end : placeOf(token);
+      state.log = state.log.filter(({ at }) => at > state.floor);
     },
     answer: (name, reply, times = 1) => void state.answers.push({ name, reply, times }),
-    answers: state.answers,
     commands: state.commands,
     async restart() {
       await stop();
@@ -231,6 +228,14 @@ async function replyTo(name: string, command: Document, port: number, state: Sta
     return own.reply;
   }
   if (name === 'hello' || name === 'ismaster') return helloOf(port);
+  // It has no users.
+  if (name === 'saslstart')
+    return {
+      ok: 0,
+      code: 18,
+      codeName: 'AuthenticationFailed',
+      errmsg: 'Authentication failed, not with top%2Fsecret.',
+    };
   if (name === 'endsessions' || name === 'ping') return { ok: 1 };
   if (name === 'aggregate' && command['pipeline'][0]?.$changeStream !== undefined) return opened(command, state);
   if (name === 'getmore') {
@@ -266,13 +271,14 @@ function helloOf(port: number): Document {
   };
 }
 
+const placeOf = (token: unknown) => Number.parseInt((token as { _data: string })._data, 16);
 const tokenOf = (at: number) => ({ _data: at.toString(16).padStart(16, '0') });
 /** The time of an entry of the log. */
-export const timeOf = (at: number) => new Timestamp({ t: T0 + at, i: 1 });
+const timeOf = (at: number) => new Timestamp({ t: T0 + at, i: 1 });
 
 function opened(command: Document, state: State): Document {
   const { resumeAfter, fullDocument } = command['pipeline'][0].$changeStream;
-  const at = resumeAfter === undefined ? state.end : Number.parseInt(resumeAfter._data, 16);
+  const at = resumeAfter === undefined ? state.end : placeOf(resumeAfter);
   if (at < state.floor) {
     return {
       ok: 0,
