@@ -1,6 +1,7 @@
 import type { IntegrationKind } from '../../contract/integrations.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { statusOf as dynamodbStatus } from './dynamodb-status.ts';
+import { statusOf as mongodbStatus } from './mongodb-status.ts';
 import type { SourceModule } from './source.ts';
 
 /** What is known of a kind of source without loading what reads it. */
@@ -13,6 +14,7 @@ export interface Kind {
 /** The kinds that are read from here; a source of the kind `segment` is what comes in by itself. */
 const KINDS = {
   kinesis: { load: () => import('./kinesis.ts') },
+  mongodb: { load: () => import('./mongodb.ts'), figuresOf: (at) => ({ status: mongodbStatus(at) }) },
   redshift: { load: () => import('./redshift.ts') },
   dynamodb: { load: () => import('./dynamodb.ts'), figuresOf: (at) => ({ status: dynamodbStatus(at) }) },
 } as const satisfies Partial<Record<IntegrationKind, Kind>>;
