@@ -93,7 +93,7 @@ const prompts: Scenario = {
   async run({ open, workspace }) {
     const session = await open();
     await filled(session, workspace);
-    expect(await session.prompts()).toEqual(['explore_data', 'author_lambda', 'administer']);
+    expect(await session.prompts()).toEqual(['explore_data', 'author_lambda', 'administer', 'connect_source']);
     expect(await session.completeArgument('author_lambda', 'workspace', workspace)).toContain(workspace);
     const goal = 'Above a limit, largest first';
     const text = await session.prompt('author_lambda', { workspace, lambda: 'above', goal });
