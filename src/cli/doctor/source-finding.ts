@@ -25,7 +25,7 @@ export async function sourceFinding(
       : config.sources === 'rest'
         ? '; they rest while no chat is there (--sources rest)'
         : '; they keep the local service running (--sources)';
-  const detail = `${counted(all.length, 'sources')} are read${idle}`;
+  const detail = `${counted(all.length, 'sources')} ${all.length === 1 ? 'is' : 'are'} read${idle}`;
   if (ill.length === 0) return { name, state: 'ok', detail };
   const named = ill
     .slice(0, NAMED_MAX)
