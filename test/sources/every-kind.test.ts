@@ -23,8 +23,8 @@ describe.each(KINDS_UNDER_TEST)('$kind', ({ kind, lacks, start }) => {
   let killed: KilledService | undefined;
 
   beforeAll(async () => {
-    server = await start();
-    proxy = await startFaultProxy(() => server.port());
+    proxy = await startFaultProxy(() => (server.behind ?? server.port)());
+    server = await start(proxy.port);
     service = await startSourceService();
     await service.createIntegration('direct', kind, server.connection(server.port()));
     await service.createIntegration('weak', kind, server.connection(proxy.port));

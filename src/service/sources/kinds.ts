@@ -1,5 +1,6 @@
 import type { IntegrationKind } from '../../contract/integrations.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
+import type { SourceState } from '../catalog/records.ts';
 import { statusOf as dynamodbStatus } from './dynamodb-status.ts';
 import { statusOf as mongodbStatus } from './mongodb-status.ts';
 import type { SourceModule } from './source.ts';
@@ -8,15 +9,27 @@ import type { SourceModule } from './source.ts';
 export interface Kind {
   load(): Promise<SourceModule>;
   /** What the fields of the kind say about a source at this checkpoint, beside its settings. */
-  figuresOf?(checkpoint: JsonObject | null): JsonObject;
+  figuresOf?(state: SourceState): JsonObject;
+}
+
+function kafkaFigures({ processed, lastItemAt, checkpoint }: SourceState): JsonObject {
+  const state = checkpoint === null ? 'DORMANT' : 'ACTIVE';
+  return { status: { state, last_consumed_time: lastItemAt, num_documents_processed: processed } };
 }
 
 /** The kinds that are read from here; a source of the kind `segment` is what comes in by itself. */
 const KINDS = {
   kinesis: { load: () => import('./kinesis.ts') },
-  mongodb: { load: () => import('./mongodb.ts'), figuresOf: (at) => ({ status: mongodbStatus(at) }) },
+  mongodb: {
+    load: () => import('./mongodb.ts'),
+    figuresOf: ({ checkpoint }) => ({ status: mongodbStatus(checkpoint) }),
+  },
+  kafka: { load: () => import('./kafka.ts'), figuresOf: kafkaFigures },
   redshift: { load: () => import('./redshift.ts') },
-  dynamodb: { load: () => import('./dynamodb.ts'), figuresOf: (at) => ({ status: dynamodbStatus(at) }) },
+  dynamodb: {
+    load: () => import('./dynamodb.ts'),
+    figuresOf: ({ checkpoint }) => ({ status: dynamodbStatus(checkpoint) }),
+  },
 } as const satisfies Partial<Record<IntegrationKind, Kind>>;
 
 export type PulledKind = keyof typeof KINDS;

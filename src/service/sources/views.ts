@@ -14,8 +14,8 @@ interface ViewContext {
 /** A source as the API returns it: with all kinds, of which the others are null. */
 export function toSource(ctx: ViewContext, placed: PlacedSource): Source {
   const { kind, integrationName, settings, formatParams, onError } = placed.source;
-  const { checkpoint, scanned, scanTotal, phase } = stateOf(ctx.catalog, placed);
-  const figures = isPulled(kind) ? kindOf(kind).figuresOf?.(checkpoint) : undefined;
+  const { scanned, scanTotal, phase } = stateOf(ctx.catalog, placed);
+  const figures = isPulled(kind) ? kindOf(kind).figuresOf?.(stateOf(ctx.catalog, placed)) : undefined;
   const scan: JsonObject =
     phase === 'scan' && scanTotal !== null ? { scan_records_processed: scanned, scan_total_records: scanTotal } : {};
   const own: JsonObject = { ...settings, ...withStatus(figures, scan) };

@@ -3,13 +3,16 @@ export interface KindUnderTest {
   readonly kind: string;
   /** What it has not, since the kind or the server knows no such thing. */
   readonly lacks: readonly ('remove' | 'spoil' | 'wrong' | 'restart')[];
-  start(): Promise<RunningKind>;
+  /** `proxyPort`: of the proxy that stands before it, for a server that tells its clients where to go. */
+  start(proxyPort: number): Promise<RunningKind>;
 }
 
 /** Places hold items with a number `n` and a value `v`. */
 export interface RunningKind {
   /** Of the server, for a proxy to stand before it. */
   port(): number;
+  /** What the proxy stands before (default: the same). */
+  behind?(): number;
   /** The connection details of an integration, by way of this port. */
   connection(port: number): Record<string, unknown>;
   /** The same with a key that the server refuses; absent: it checks none. */
