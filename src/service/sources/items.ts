@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, parseJson, parseJsonInTurns } from '../../contract/json/json.ts';
+import { NUMBER_CHARS_MAX } from '../../contract/json/json-reader.ts';
 import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import {
   BATCH_BYTES_MAX,
@@ -10,6 +11,27 @@ import {
   type SourceChange,
   type SourceProgress,
 } from './source.ts';
+
+/** Longer ones are parsed while others get their turn. */
+const AT_ONCE_BYTES = 64 * 1024;
+const OPEN = 0x7b;
+
+/**
+ * The JSON object that an item's bytes are, at once: a promise for each of many small ones takes as long as parsing it.
+ * Undefined: `documentOf` says what it is, or why not.
+ */
+export function documentAtOnce(bytes: Buffer): JsonObject | undefined {
+  if (bytes.length > AT_ONCE_BYTES || bytes[0] !== OPEN || !isUtf8(bytes)) return undefined;
+  // Fewer bytes hold nothing that is over a limit.
+  if (bytes.length > NUMBER_CHARS_MAX && endOfItem(bytes, 0) <= 0) return undefined;
+  try {
+    const value = parseJson(bytes.toString());
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
 
 /** What an item's bytes are: one JSON object, or why not, as a clause. Bounded before it is parsed. */
 export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject } | { reason: string }> {
