@@ -163,6 +163,8 @@ const SETTINGS_CODES: ReadonlySet<number> = new Set([2, 20, 26, 59, 72, 73, 115,
 function faultOf(error: unknown, described: Described): unknown {
   if (error instanceof SourceError || !(error instanceof Error)) return error;
   const { code, name } = error as { code?: unknown; name: string };
+  // Others are of our own: those of the driver have such names, those of the network have a code.
+  if (!/^(?:Mongo|BSON)/.test(name) && typeof code !== 'string') return error;
   const { hosts, user, database, collection } = described;
   const fault = (kind: ConstructorParameters<typeof SourceError>[0], message: string) =>
     new SourceError(kind, message, { cause: error });

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { BSON, type ChangeStream, type Document } from 'mongodb';
+import { BSON, type ChangeStream, type Document, MongoNetworkError } from 'mongodb';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { BSON_TYPES, type Element, elementsOf, stringOf } from './mongodb-bson.ts';
 import type { ClusterTime, Place } from './mongodb-connection.ts';
@@ -70,7 +70,8 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
   };
   readable.on('readable', () => wake());
   readable.on('error', fail);
-  for (const event of ['end', 'close'] as const) readable.on(event, () => fail(new Error('the change stream ended')));
+  for (const event of ['end', 'close'] as const)
+    readable.on(event, () => fail(new MongoNetworkError('the change stream ended')));
   const stop = () => wake();
   signal.addEventListener('abort', stop);
   return {
