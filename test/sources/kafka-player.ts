@@ -124,7 +124,11 @@ export async function connectWriter(port: number) {
   });
   const admin = kafka.admin();
   await admin.connect();
-  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  const producer = kafka.producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    idempotent: true,
+    maxInFlightRequests: 1,
+  });
   await producer.connect();
   return {
     kafka,

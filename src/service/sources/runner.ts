@@ -38,6 +38,8 @@ const RETRY_MS = 500;
 const RETRY_MS_MAX = 30_000;
 /** Where a person has to change something first. */
 const RETRY_DENIED_MS_MAX = 120_000;
+/** A connection that held so long was a good one, even if nothing came, in milliseconds. */
+const HELD_MS = 60_000;
 /** A batch that only moves the checkpoint is stored no more often: each is a durable step. */
 const CHECKPOINT_MS = 10_000;
 
@@ -58,6 +60,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
   };
   const told = { collection: collectionKey(collection.workspace, collection.name), kind: source.kind };
   let failures = 0;
+  let openedAt = 0;
 
   const enter = (state: LiveSource['state'], message: string | null = null) => {
     if (live.state !== state) live.since = new Date().toISOString();
@@ -79,7 +82,13 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
 
   async function readAll(): Promise<void> {
     const reader = await context.open(placed);
+    openedAt = performance.now();
     try {
+      if (failures > 0) {
+        // It may have nothing to tell for long, and is no longer away.
+        await reader.check(signal);
+        enter(stateFor(stateOf(catalog, placed).phase));
+      }
       while (!signal.aborted) {
         await readOnce(reader);
         await delay(reader.pollMs ?? 0, undefined, { signal });
@@ -167,6 +176,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
   }
 
   async function wait(error: unknown): Promise<void> {
+    if (performance.now() - openedAt > HELD_MS) failures = 0;
     failures += 1;
     const reason = reasonOf(error);
     const isForPerson = error instanceof SourceError && (error.fault === 'denied' || error.fault === 'settings');
