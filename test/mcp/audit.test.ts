@@ -124,14 +124,18 @@ describe('auditedArguments()', () => {
       { mongodb: { connection_uri: 'env:hush-hush' } },
       { mongodb: { connection_uri: '[secret]' } },
     ],
-    ['of any shape', { segment: { a: { b: 'hush-hush' } } }, { segment: '[secret]' }],
+    [
+      'of any shape',
+      { gcs: { gcp_service_account: { a: { b: 'hush-hush' } } } },
+      { gcs: { gcp_service_account: '[secret]' } },
+    ],
     ['as JSON text', { s3: '{"cloud_access_key":"hush-hush"}' }, { s3: { cloud_access_key: '[removed]' } }],
     ['in an unknown field', { s3: { password: 'hush-hush' } }, { s3: { password: '[unknown]' } }],
     ['in an unknown argument', { password: 'hush-hush' }, { password: '[unknown]' }],
     [
-      'in an unknown field of a kind without secrets',
-      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { api_key: 'hush-hush' } } },
-      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: '[unknown]' } },
+      'in an unknown field beside a secret',
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { password: 'hush-hush' } } },
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { password: '[unknown]' } } },
     ],
     [
       'in an unknown field, as JSON text',
@@ -146,8 +150,8 @@ describe('auditedArguments()', () => {
     ['in the place of a text', { description: { a: 'hush-hush' } }, { description: '[removed]' }],
     [
       'twice',
-      { description: 'it is hush-hush', segment: { a: 'hush-hush' } },
-      { description: 'it is ********', segment: '[secret]' },
+      { description: 'it is hush-hush', segment: { signing_secret: 'hush-hush' } },
+      { description: 'it is ********', segment: { signing_secret: '[secret]' } },
     ],
   ])('removes a secret that is given %s', (_, args, expected) => {
     expect(kept('create_integration', { integration: 'a', ...args })).toEqual({

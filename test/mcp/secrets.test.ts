@@ -32,7 +32,7 @@ describe('secrets of an integration in what a model reads', () => {
     ['a key as JSON text', { s3: JSON.stringify({ cloud_access_key: key }) }],
     ['a connection string', { mongodb: { connection_uri: `mongodb://u:${SECRET}@h` } }],
     ['an account', { gcs: { gcp_service_account: { private_key: SECRET } } }],
-    ['a free object', { segment: { any: [SECRET] } }],
+    ['a signing secret', { segment: { signing_secret: SECRET } }],
   ])('%s is masked in the answers', async (what, args) => {
     const name = what.replaceAll(' ', '-');
     const answers = [
@@ -55,11 +55,14 @@ describe('secrets of an integration in what a model reads', () => {
     ['a kind that looks like JSON', { name: 'a', s3: `{"cloud_access_key": ${SECRET}` }],
     ['half a key', { name: 'a', s3: { cloud_access_key: { cloud_secret_access_key: SECRET } } }],
     ['both', { name: 'a', s3: { cloud_access_key: key, cloud_role: { cloud_role_arn: 'x' } } }],
-    ['two kinds', { name: 'a', s3: { cloud_access_key: key }, segment: { a: SECRET } }],
+    ['two kinds', { name: 'a', s3: { cloud_access_key: key }, segment: { signing_secret: SECRET } }],
     ['a string in the place of an object', { name: 'a', gcs: { gcp_service_account: SECRET } }],
     ['a connection string that is none', { name: 'a', mongodb: { connection_uri: `mongodb://u:a@${SECRET}@h` } }],
-    ['a number that JSON cannot write', { name: 'a', segment: { a: SECRET, b: Number.NaN } }],
-    ['half a character', { name: 'a', segment: { a: SECRET, b: '\ud800' } }],
+    [
+      'a number that JSON cannot write',
+      { name: 'a', segment: { signing_secret: SECRET, connection_string: Number.NaN } },
+    ],
+    ['half a character', { name: 'a', segment: { signing_secret: `${SECRET}\ud800` } }],
   ])('%s: the refusal does not repeat it', async (_, args) => {
     const answer = await call('create_integration', args);
     expect(answer.isError).toBe(true);
@@ -73,7 +76,7 @@ describe('secrets of an integration in what a model reads', () => {
       if (row.effect !== 'delete') continue;
       for (const kind of INTEGRATION_KINDS) expect(Object.keys(inputShape(row))).not.toContain(kind);
     }
-    await call('create_integration', { name: 'gone', segment: { a: SECRET } });
+    await call('create_integration', { name: 'gone', segment: { signing_secret: SECRET } });
     const tool = tools().get('delete_integration');
     if (tool === undefined) throw new Error('there is no such tool');
     const asker = { principal: 'test', command: 'colloquy' };

@@ -116,7 +116,6 @@ describe('readArguments()', () => {
     });
     const account = { gcp_service_account: { type: 'service_account', private_key: 'x' } };
     expect(read('create_integration', { name: 'a', gcs: account })).toMatchObject({ gcs: account });
-    expect(read('create_integration', { name: 'a', segment: { any: 1 } })).toMatchObject({ segment: { any: 1 } });
     const kafka = { kafka_topic_names: ['t'], kafka_data_format: 'AVRO' };
     expect(read('create_integration', { name: 'a', kafka })).toMatchObject({ kafka });
   });

@@ -18,6 +18,15 @@ const redshift = {
   port: 5439,
   s3_bucket_path: 's3://bucket/path',
 };
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n';
+const withoutBucket = {
+  username: 'reader',
+  password: 'top-secret-password',
+  host: 'db.example.com',
+  port: 5432,
+  tls: true,
+  ca_certificate: CERTIFICATE,
+};
 const account = {
   type: 'service_account',
   project_id: 'p-1',
@@ -55,11 +64,11 @@ describe('createIntegration() and what is read back', () => {
       { gcp_service_account: { ...account, private_key_id: MASK, private_key: MASK, extra: MASK } },
     ],
     [
-      'segment',
-      { token: 'top-secret', pin: 1234, nested: [{ deep: 'top-secret-too', on: true, none: null }] },
-      { token: MASK, pin: MASK, nested: [{ deep: MASK, on: true, none: null }] },
+      's3',
+      { cloud_access_key: accessKey, endpoint: 'http://localhost:9000', path_style: true },
+      { cloud_access_key: maskedKey, cloud_role: null, endpoint: 'http://localhost:9000', path_style: true },
     ],
-    ['segment', {}, {}],
+    ['redshift', withoutBucket, { ...withoutBucket, password: MASK }],
     [
       'kafka',
       { kafka_topic_names: ['a', 'b', 'a'] },
@@ -67,6 +76,30 @@ describe('createIntegration() and what is read back', () => {
         kafka_topic_names: ['a', 'b'],
         source_status_by_topic: null,
         kafka_data_format: 'json',
+      },
+    ],
+    [
+      'kafka',
+      {
+        kafka_topic_names: ['a'],
+        kafka_data_format: 'avro',
+        bootstrap_servers: 'a:9092,b:9092',
+        security_config: { api_key: 'k', secret: 'top-secret' },
+        schema_registry_config: { url: 'https://registry.example.com', key: 'r', secret: 'top-secret-too' },
+        sasl_mechanism: 'scram-sha-256',
+        tls: true,
+        ca_certificate: CERTIFICATE,
+      },
+      {
+        kafka_topic_names: ['a'],
+        source_status_by_topic: null,
+        kafka_data_format: 'avro',
+        bootstrap_servers: 'a:9092,b:9092',
+        security_config: { api_key: 'k', secret: MASK },
+        schema_registry_config: { url: 'https://registry.example.com', key: 'r', secret: MASK },
+        sasl_mechanism: 'scram-sha-256',
+        tls: true,
+        ca_certificate: CERTIFICATE,
       },
     ],
     [
@@ -101,6 +134,26 @@ describe('createIntegration() and what is read back', () => {
     expect(deleted.body).toEqual(created.body);
     for (const answer of [created, read, list, deleted]) expect(answer.text).not.toContain('top-secret');
     expect((await service.call('GET', `${PATH}/i-${count}`)).status).toBe(404);
+  });
+
+  it('a write key that is made is in its first answer, one that is given too, and neither in a later one', async () => {
+    const shown = { connection_string: MASK, signing_secret: MASK };
+    for (const given of [
+      { signing_secret: 'top-secret' },
+      { connection_string: 'a-key-of-our-own', signing_secret: 's' },
+    ]) {
+      const { body } = await create({ segment: given });
+      const { connection_string: key } = body.data.segment;
+      expect(body.data.segment).toEqual({ ...shown, connection_string: given.connection_string ?? key });
+      expect(key).toMatch(/^[\x21-\x7e]{16,64}$/);
+      const later = [
+        await service.call('GET', `${PATH}/i-${count}`),
+        await service.call('GET', PATH),
+        await service.call('DELETE', `${PATH}/i-${count}`),
+      ];
+      expect(later[0]?.body.data).toEqual({ ...body.data, segment: shown });
+      for (const answer of later) expect(answer.text).not.toContain(key);
+    }
   });
 
   it('through the HTTP core, and listed by name', async () => {
@@ -180,7 +233,7 @@ describe('createIntegration() refuses', () => {
       { redshift: { ...redshift, password: 987654321 } },
       '"redshift.password": expected a string',
     ],
-    ['redshift without fields', { redshift: {} }, '"redshift.cloud_access_key" is missing'],
+    ['redshift without fields', { redshift: {} }, '"redshift.username" is missing'],
     ['redshift with a null', { redshift: { ...redshift, password: null } }, '"redshift.password"'],
     ['a port that is none', { redshift: { ...redshift, port: 70_000 } }, '"redshift.port"'],
     ['a port that is text', { redshift: { ...redshift, port: '5439' } }, '"redshift.port": expected a number'],
@@ -205,10 +258,39 @@ describe('createIntegration() refuses', () => {
     ['another scheme', uri('postgres://u:top-secret@host'), 'percent-encoded'],
     [
       'half a character',
-      { segment: { a: { b: '\ud800top-secret' } } },
-      '"segment" holds half of a surrogate pair at "/a/b"',
+      { segment: { signing_secret: '\ud800top-secret' } },
+      '"segment" holds half of a surrogate pair at "/signing_secret"',
     ],
     ['half a character in the description', { description: '\ud800', s3: role }, '"description" holds half'],
+    [
+      'a write key that is short',
+      { segment: { connection_string: 'top-secret' } },
+      'a write key is 16 to 128 characters',
+    ],
+    [
+      'a write key with a colon',
+      { segment: { connection_string: 'a-longer:top-secret' } },
+      'without spaces and colons',
+    ],
+    ['a field that segment has not', { segment: { token: 'top-secret' } }, '"segment.token" is not known'],
+    [
+      'an endpoint with a password',
+      { s3: { ...role, endpoint: 'https://u:top-secret@h' } },
+      '"s3.endpoint": an endpoint is an http or https URL without user and password',
+    ],
+    ['an endpoint that is none', { gcs: { gcp_service_account: account, endpoint: 'ftp://h' } }, '"gcs.endpoint"'],
+    [
+      'a certificate that is none',
+      { redshift: { ...redshift, ca_certificate: 'top-secret' } },
+      'a certificate is text',
+    ],
+    ['another format of kafka', { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'xml' } }, 'json and avro'],
+    ['another sign-in of kafka', { kafka: { kafka_topic_names: ['a'], sasl_mechanism: 'gssapi' } }, 'scram-sha-512'],
+    [
+      'half a sign-in of kafka',
+      { kafka: { kafka_topic_names: ['a'], security_config: { secret: 'top-secret' } } },
+      '"kafka.security_config.api_key" is missing',
+    ],
     ['a bad name', { name: 'a b', s3: role }, '"name"'],
     ['a name with a dot', { name: 'a.b', s3: role }, '"name"'],
     ['a name that is too long', { name: 'x'.repeat(129), s3: role }, '"name"'],
@@ -231,6 +313,16 @@ describe('createIntegration() refuses', () => {
     }
   });
 
+  it('a write key that another integration has', async () => {
+    const segment = { connection_string: 'the-only-write-key' };
+    expect((await create({ segment })).status).toBe(200);
+    const first = `i-${count}`;
+    const answer = await create({ segment });
+    expect([answer.status, answer.body.type]).toEqual([409, 'ALREADYEXISTS']);
+    expect(answer.body.message).toContain(`integration "${first}" has the same write key`);
+    expect(answer.text).not.toContain(segment.connection_string);
+  });
+
   it('a name that is taken, in any case', async () => {
     expect((await create({ name: 'Taken', s3: role })).status).toBe(200);
     for (const name of ['Taken', 'taken', 'TAKEN']) {
@@ -240,6 +332,43 @@ describe('createIntegration() refuses', () => {
     }
     const answers = await Promise.all(Array.from({ length: 5 }, () => create({ name: 'race', s3: role })));
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409, 409, 409]);
+  });
+});
+
+describe('updateIntegration()', () => {
+  const update = (name: string, body: object, key?: string) =>
+    service.call('POST', `/v1/colloquy/integrations/${name}/connection`, body, key === undefined ? {} : { key });
+
+  it('stores other details, masked, and keeps what is not a connection', async () => {
+    const before = (await create({ description: 'd', redshift })).body.data;
+    const other = { ...withoutBucket, password: 'top-secret-two' };
+    const answer = await update(before.name, { redshift: other });
+    expect(answer.status).toBe(200);
+    expect(answer.text).not.toContain('top-secret');
+    const { redshift: shown, ...rest } = answer.body.data;
+    expect(shown).toEqual({ ...withoutBucket, password: MASK });
+    expect({ ...rest, redshift: before.redshift }).toEqual(before);
+    expect((await service.call('GET', `${PATH}/${before.name}`)).body).toEqual(answer.body);
+  });
+
+  it('of segment keeps the write key unless another is given, and shows it', async () => {
+    const before = (await create({ segment: {} })).body.data;
+    const signed = await update(before.name, { segment: { signing_secret: 'top-secret' } });
+    expect(signed.body.data.segment).toEqual({ ...before.segment, signing_secret: MASK });
+    const changed = await update(before.name, { segment: { connection_string: 'another-write-key' } });
+    expect(changed.body.data.segment).toEqual({ connection_string: 'another-write-key' });
+  });
+
+  it('refuses another kind, two kinds, none, and a name that does not exist', async () => {
+    const { name } = (await create({ kafka: { kafka_topic_names: ['a'] } })).body.data;
+    const kind = await update(name, { segment: {} });
+    expect([kind.status, kind.body.message]).toEqual([
+      400,
+      `Cannot change integration "${name}": it is of the kind "kafka", and "segment" is given. Create another integration.`,
+    ]);
+    expect((await update(name, { kafka: { kafka_topic_names: ['a'] }, segment: {} })).status).toBe(400);
+    expect((await update(name, {})).body.message).toContain('none is given');
+    expect((await update('none-such', { segment: {} })).status).toBe(404);
   });
 });
 
@@ -271,6 +400,9 @@ describe('one integration', () => {
     for (const key of keys) {
       expect((await service.call('POST', PATH, body, { key })).status).toBe(403);
       expect((await service.call('DELETE', `${PATH}/mine`, undefined, { key })).status).toBe(403);
+      const { kafka } = body;
+      const update = await service.call('POST', '/v1/colloquy/integrations/mine/connection', { kafka }, { key });
+      expect(update.status).toBe(403);
       expect((await service.call('GET', `${PATH}/mine`, undefined, { key })).status).toBe(200);
       expect((await service.call('GET', PATH, undefined, { key })).status).toBe(200);
     }
