@@ -30,6 +30,7 @@ import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
 import { allowedMethods, routerPath } from './paths.ts';
+import { addSegmentRoutes } from './segment-routes.ts';
 
 /** What the HTTP side needs beyond the service itself. */
 export interface AppContext extends ServiceContext {
@@ -117,6 +118,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
         return work({ ...ctx, engine, caller: callerOf(states, request), origin, signal });
       }),
   });
+  addSegmentRoutes(app, ctx, (request) => stateOf(states, request));
   return app;
 }
 

@@ -7,6 +7,7 @@ import type { CollectionRecord, ExternalSource } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
+import { createSegment, type Segment } from './segment.ts';
 import { SourceError, type SourceReader } from './source.ts';
 import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
 
@@ -18,6 +19,8 @@ export interface Sources {
   check(source: ExternalSource, signal: AbortSignal, refuse: (why: string) => ApiError): Promise<void>;
   /** What a source is doing; undefined: nothing. */
   liveOf(placed: PlacedSource): Readonly<LiveSource> | undefined;
+  /** Where messages of Segment's libraries come in. */
+  readonly segment: Pick<Segment, 'take'>;
   /** To be called after a change of collections: starts and stops what has to be. */
   changed(): void;
   /** Stops a source, runs `work` on its records, and lets it go on if it is to. */
@@ -44,6 +47,7 @@ const SYNC_MS = 1_000;
 
 export function createSources(context: SourcesContext): Sources {
   const { engine, catalog, usage, log } = context;
+  const segment = createSegment({ engine, catalog, usage, log });
   const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
   /** Sources that stood still by themselves, with the state that they had. */
   const held = new Set<string>();
@@ -144,6 +148,7 @@ export function createSources(context: SourcesContext): Sources {
         throw error;
       }
     },
+    segment,
     liveOf: (placed) => running.get(sourceKey(placed))?.runner.live,
     changed: syncInBackground,
     async holding(placed, work) {
@@ -151,6 +156,7 @@ export function createSources(context: SourcesContext): Sources {
       if (held.has(key)) throw new ApiError('not_ready', 'The source is being changed by another call. Try again.');
       held.add(key);
       try {
+        if (placed.source.kind === 'segment') return await segment.between(placed, work);
         await stopOne(key);
         return await work();
       } finally {
@@ -168,6 +174,7 @@ export function createSources(context: SourcesContext): Sources {
       clearInterval(timer);
       await Promise.all([...running.values()].map(({ runner }) => runner.stop()));
       running.clear();
+      await segment.close();
       release?.();
     },
   };
