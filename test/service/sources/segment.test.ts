@@ -27,7 +27,8 @@ async function create(name: string, integration: string, source: object = {}, se
 
 async function start(folder?: string): Promise<TestService> {
   const home = folder ?? (await makeFolder());
-  return startTestService({ listen: [{ path: `${home}/service.sock` }, { host: '127.0.0.1', port: 0 }] }, home);
+  const listen = [{ path: `${home}/service.sock` }, { host: '127.0.0.1', port: 0 }];
+  return startTestService({ listen, trustProxy: ['127.0.0.1'] }, home);
 }
 
 interface Sending {
@@ -323,12 +324,15 @@ describe('requests that are refused', () => {
     const path = '/v1/orgs/self/ip/allowlist';
     await service.call('POST', path, { name: 'office', ip_address: '203.0.113.9' });
     const address = service.service.addresses.find((one) => one.startsWith('http'));
-    const headers = { authorization: `Basic ${btoa(`${keys['site']}:`)}` };
-    const sent = () =>
-      fetch(`${address}/v1/track`, { method: 'POST', headers, body: JSON.stringify({ messageId: 'from-afar' }) });
-    expect((await sent()).status).toBe(403);
+    const from = async (forwardedFor: string) => {
+      const headers = { authorization: `Basic ${btoa(`${keys['site']}:`)}`, 'x-forwarded-for': forwardedFor };
+      const body = JSON.stringify({ messageId: `from-${forwardedFor}` });
+      return (await fetch(`${address}/v1/track`, { method: 'POST', headers, body })).status;
+    };
+    expect(await from('198.51.100.1')).toBe(403);
+    expect(await from('203.0.113.9')).toBe(200);
     await service.call('DELETE', `${path}/office`);
-    expect((await sent()).status).toBe(200);
+    expect(await rows("SELECT _id FROM commons.events WHERE _id LIKE 'from-%'")).toEqual([{ _id: 'from-203.0.113.9' }]);
   });
 
   it('and no key or secret was logged', () => {
