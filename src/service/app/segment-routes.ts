@@ -58,7 +58,10 @@ export function addSegmentRoutes(
           integrationFor(ctx.catalog, keyIn(request));
         },
         handler: async (request, reply) => {
-          await take(ctx, request, url, visitOf(request).signal);
+          const { signal } = visitOf(request);
+          const { integration, messages } = await read(ctx, request, url, signal);
+          const isEmpty = messages.changes.length + messages.refused.length === 0;
+          if (!isEmpty) await ctx.sources.segment.take(integration, messages, signal);
           reply.removeHeader('www-authenticate');
           return { success: true };
         },
@@ -67,13 +70,15 @@ export function addSegmentRoutes(
   });
 }
 
-async function take(ctx: SegmentContext, request: FastifyRequest, path: string, signal: AbortSignal): Promise<void> {
+/** What a request sends, and the integration whose key it has. Throws `unauthorized`, and as other bodies do. */
+async function read(ctx: SegmentContext, request: FastifyRequest, path: string, signal: AbortSignal) {
   const inHead = keyIn(request);
   // What somebody sends who may be nobody is bounded closely: real requests have at most 500 kB.
   const bytesMax = inHead === undefined ? DEFINITION_BYTES_MAX : WRITE_BYTES_MAX;
+  // What is read waits elsewhere to be stored, with all that comes meanwhile.
   let leave = () => {};
   const raw = await readBody(request.raw, bytesMax, async (length) => {
-    leave = await enterBody({ length, isWrite: true, caller: hashKey(inHead ?? ''), signal });
+    leave = await enterBody({ length, isWrite: false, caller: hashKey(inHead ?? ''), signal });
   });
   try {
     const { body, bytes } = await bodyOf(request, raw, bytesMax);
@@ -81,9 +86,7 @@ async function take(ctx: SegmentContext, request: FastifyRequest, path: string, 
     const integration = integrationFor(ctx.catalog, key);
     await requireSignature(ctx, integration, request, raw.bytes);
     const messages = await messagesOf(body, path, key);
-    raw.release();
-    if (messages.changes.length + messages.refused.length === 0) return;
-    await ctx.sources.segment.take(integration.name, { ...messages, bytes });
+    return { integration: integration.name, messages: { ...messages, bytes } };
   } finally {
     raw.release();
     leave();

@@ -18,9 +18,10 @@ export interface Messages {
 export interface Segment {
   /**
    * Stores messages in every collection with a source of this integration; resolves when they are durable. Rejects
-   * `not_ready` with `retryAfterMs` if one of them does not take them now, or there is none, and `resource_exceeded`.
+   * `not_ready` with `retryAfterMs` if one of them does not take them now, or there is none, `resource_exceeded`, and
+   * `aborted` if the signal aborts before they are begun with: their sender does not wait, and sends them again.
    */
-  take(integration: string, messages: Messages): Promise<void>;
+  take(integration: string, messages: Messages, signal: AbortSignal): Promise<void>;
   /** Runs `work` while nothing is stored for a source. */
   between<T>(placed: PlacedSource, work: () => Promise<T>): Promise<T>;
   /** Resolves when nothing of it runs any more. */
@@ -33,10 +34,12 @@ export interface Segment {
  * tries apart, so that they keep messages for a quarter of an hour; after a 503 for four minutes, whatever they are told.
  */
 const LATER = { status: 429, retryAfterMs: 30_000 };
-/** Requests that wait for one source. */
-const WAITING_MAX = 1_000;
+/** Requests that wait for one source, and bytes of theirs: they are in memory. */
+const WAITING_MAX = 2_000;
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 interface Delivery extends Messages {
+  signal: AbortSignal;
   stored(isThere: boolean): void;
   failed(error: unknown): void;
 }
@@ -72,21 +75,22 @@ export function createSegment(context: StoringContext & { log: Logger }): Segmen
   }
 
   /** Resolves to whether the collection was there. */
-  function deliver(placed: PlacedSource, messages: Messages): Promise<boolean> {
+  function deliver(placed: PlacedSource, messages: Messages, signal: AbortSignal): Promise<boolean> {
     const line = lineOf(placed);
-    if (line.waiting.length >= WAITING_MAX) {
-      const why = `More than ${WAITING_MAX} requests wait for ${nameOf(placed)}. Send again later.`;
+    const bytes = line.waiting.reduce((sum, one) => sum + one.bytes, 0);
+    if (line.waiting.length >= WAITING_MAX || bytes >= WAITING_BYTES_MAX) {
+      const why = `Too much waits to be stored in ${nameOf(placed)}. Send again later.`;
       throw new ApiError('resource_exceeded', why, { retryAfterMs: 1_000 });
     }
     return new Promise((stored, failed) => {
-      line.waiting.push({ ...messages, stored, failed });
+      line.waiting.push({ ...messages, signal, stored, failed });
       void inTurn(placed, () => storeWaiting(line, placed));
     });
   }
 
   /** Stores what waits, as much of it in one step as makes a batch. */
   async function storeWaiting(line: Line, placed: PlacedSource): Promise<void> {
-    const deliveries = nextOf(line.waiting);
+    const deliveries = nextOf(line.waiting).filter(isAwaited);
     if (deliveries.length === 0) return;
     try {
       if (!isGone(catalog, placed)) await store(placed, deliveries);
@@ -124,12 +128,12 @@ export function createSegment(context: StoringContext & { log: Logger }): Segmen
   }
 
   return {
-    async take(integration, messages) {
+    async take(integration, messages, signal) {
       const targets = collectionsUsing(catalog, integration)
         .flatMap(sourcesOf)
         .filter(({ source }) => source.kind === 'segment' && source.integrationName === integration);
       // To those that take them now, whatever the others do: repeating a message changes nothing.
-      const outcomes = await Promise.allSettled(targets.map(async (placed) => deliver(placed, messages)));
+      const outcomes = await Promise.allSettled(targets.map(async (placed) => deliver(placed, messages, signal)));
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       if (outcomes.some((one) => one.status === 'fulfilled' && one.value)) return;
       const why = `No collection has a source of the integration "${integration}". Keep the messages and send again when there is one.`;
@@ -153,6 +157,11 @@ function nextOf(waiting: Delivery[]): Delivery[] {
     return index > 0 && (items > BATCH_ITEMS_MAX || size > BATCH_BYTES_MAX);
   });
   return waiting.splice(0, count < 0 ? waiting.length : count);
+}
+
+function isAwaited({ signal, failed }: Delivery): boolean {
+  if (signal.aborted) failed(new ApiError('aborted', 'The request was given up by its sender.'));
+  return !signal.aborted;
 }
 
 /** An error after which the sender tries again: what is wrong is not the message. */

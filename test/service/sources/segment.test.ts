@@ -38,7 +38,8 @@ interface Sending {
 }
 
 function send(path: string, body: unknown, { key = keys['site'] ?? '', headers = {}, raw }: Sending = {}) {
-  const login = key === null ? {} : { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` };
+  const login: Record<string, string> =
+    key === null ? {} : { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` };
   const rawBody = raw ?? JSON.stringify(body);
   return service.call('POST', `/v1/${path}`, undefined, { key: null, rawBody, headers: { ...login, ...headers } });
 }
