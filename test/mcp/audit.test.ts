@@ -126,16 +126,16 @@ describe('auditedArguments()', () => {
     ],
     [
       'of any shape',
-      { gcs: { gcp_service_account: { a: 'hush-hush' } } },
+      { gcs: { gcp_service_account: { a: { b: 'hush-hush' } } } },
       { gcs: { gcp_service_account: '[secret]' } },
     ],
     ['as JSON text', { s3: '{"cloud_access_key":"hush-hush"}' }, { s3: { cloud_access_key: '[removed]' } }],
     ['in an unknown field', { s3: { password: 'hush-hush' } }, { s3: { password: '[unknown]' } }],
     ['in an unknown argument', { password: 'hush-hush' }, { password: '[unknown]' }],
     [
-      'in an unknown field of a kind without secrets',
-      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security: { password: 'hush-hush' } } },
-      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security: '[unknown]' } },
+      'in an unknown field beside a secret',
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { password: 'hush-hush' } } },
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { password: '[unknown]' } } },
     ],
     [
       'in an unknown field, as JSON text',

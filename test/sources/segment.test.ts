@@ -1,188 +1,255 @@
 import { createHmac } from 'node:crypto';
-import { createRequire } from 'node:module';
+import { readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { command, freePort, installed } from './servers/server.ts';
-import { ITEMS, type SourceService, startSourceService, until } from './source-tests.ts';
+import { type SegmentLibrary, type SegmentSettings, segmentLibrary } from './servers/segment-library.ts';
+import { dataFolder, freePort, type Server, start } from './servers/server.ts';
+import { ITEMS, until } from './source-tests.ts';
 
-const VERSION = '3.1.0';
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PROGRAM = ['--import', join(ROOT, 'scripts/ts-loader.mjs'), join(ROOT, 'src/main.ts')];
+const WS = '/v1/orgs/self/ws/commons';
 
-interface Analytics {
-  track(event: object): void;
-  closeAndFlush(): Promise<void>;
-  on(event: 'error', listener: (error: unknown) => void): void;
-}
-type AnalyticsClass = new (settings: object) => Analytics;
-
-let Client: AnalyticsClass;
-let service: SourceService;
+let Library: new (settings: SegmentSettings) => SegmentLibrary;
+let folder: string;
 let port: number;
+let server: Server;
 let key: string;
 
-beforeAll(async () => {
-  const folder = await installed('segment', (to) =>
-    command('npm', [
-      'install',
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '--prefix',
-      to,
-      `@segment/analytics-node@${VERSION}`,
-    ]).then(() => undefined),
+/** The program in a process of its own, which can be killed. */
+async function startProgram(): Promise<void> {
+  const args = ['serve', '--data-dir', folder, '--port', String(port), '--supervised', '0', '--mcp', 'off'];
+  server = await start(process.execPath, [...PROGRAM, ...args], { port, folder, cwd: ROOT });
+  key = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
+  await until(
+    async () => (await fetch(`${hostOf()}/ready`)).status,
+    (status) => status === 200,
   );
-  Client = createRequire(join(folder, 'package.json'))('@segment/analytics-node').Analytics;
+}
+
+beforeAll(async () => {
+  Library = await segmentLibrary();
+  folder = await dataFolder('segment');
   port = await freePort();
-  service = await startSourceService(undefined, { listen: [{ host: '127.0.0.1', port }] });
-  key = await newKey('events');
-  const answer = await service.createCollection('events', { integration_name: 'events' });
-  expect(answer.text).toContain('"status":"CREATED"');
+  await startProgram();
 });
-afterAll(() => service?.remove());
-
-async function newKey(name: string, connection = {}): Promise<string> {
-  const made = (await service.createIntegration(name, 'segment', connection)) as {
-    data: { segment: { connection_string: string } };
-  };
-  return made.data.segment.connection_string;
-}
-
-const url = () => `http://127.0.0.1:${port}`;
-
-async function send(path: string, body: string, headers: Record<string, string> = {}, writeKey = key) {
-  const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
-  const answer = await fetch(`${url()}${path}`, {
-    method: 'POST',
-    body,
-    headers: { authorization, 'content-type': 'application/json', ...headers },
-  });
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
-}
-
-describe('the library of Segment', () => {
-  it('sends all its events, and a repeated delivery changes nothing', async () => {
-    const client = new Client({ writeKey: key, host: url(), flushAt: 100, maxRetries: 10 });
-    const errors: unknown[] = [];
-    client.on('error', (error) => errors.push(error));
-    const from = performance.now();
-    for (let n = 1; n <= ITEMS; n++) {
-      const event = {
-        userId: `u${n}`,
-        event: 'Bought',
-        properties: { n },
-        messageId: `m${n}`,
-        timestamp: new Date(1_700_000_000_000 + n),
-      };
-      client.track(event);
-    }
-    await client.closeAndFlush();
-    expect(errors).toEqual([]);
-    const ms = performance.now() - from;
-    process.stdout.write(`segment: ${ITEMS} events in ${Math.round(ms)} ms, ${Math.round((ITEMS / ms) * 1_000)}/s\n`);
-    expect(await service.count('events')).toBe(ITEMS);
-    const [row] = await service.rows(
-      "SELECT type, event, userId, properties.n AS n, _event_time FROM commons.events WHERE _id = 'm7'",
-    );
-    expect(row).toMatchObject({
-      type: 'track',
-      event: 'Bought',
-      userId: 'u7',
-      n: 7,
-      _event_time: '2023-11-14T22:13:20.007000Z',
-    });
-    const again = await send(
-      '/v1/batch',
-      JSON.stringify({ batch: [{ type: 'track', messageId: 'm7', event: 'Bought' }] }),
-    );
-    expect(again).toMatchObject({ status: 200, text: '{"success":true}' });
-    expect(await service.count('events')).toBe(ITEMS);
-    const { source } = await service.source('events');
-    expect(source.status).toMatchObject({ state: 'ACTIVE', total_processed_items: ITEMS + 1, total_error_items: 0 });
-  });
-
-  it('keeps its events while the source is paused, and brings them after that', async () => {
-    await service.control('events', 'pause');
-    const client = new Client({ writeKey: key, host: url(), flushAt: 10, maxRetries: 20 });
-    for (let n = 1; n <= 10; n++) client.track({ userId: 'p', event: 'Paused', messageId: `p${n}` });
-    const refused = await send('/v1/track', '{"messageId": "x"}');
-    expect(refused).toMatchObject({ status: 503, retryAfter: '10' });
-    await service.control('events', 'resume');
-    await client.closeAndFlush();
-    await until(
-      () => service.rows("SELECT count(*) AS n FROM commons.events WHERE event = 'Paused'"),
-      (rows) => JSON.stringify(rows) === '[{"n":10}]',
-    );
-  });
+afterAll(async () => {
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
 });
 
-describe('what else comes', () => {
-  it('is a message of each type, at its own address', async () => {
-    for (const type of ['track', 'identify', 'page', 'screen', 'group', 'alias']) {
-      expect(await send(`/v1/${type}`, JSON.stringify({ messageId: `one-${type}`, writeKey: key }))).toMatchObject({
-        status: 200,
-      });
-    }
-    const rows = await service.rows("SELECT _id, type FROM commons.events WHERE _id LIKE 'one-%' ORDER BY _id");
-    expect(rows).toHaveLength(6);
-    expect(rows[0]).toEqual({ _id: 'one-alias', type: 'alias' });
-    expect(JSON.stringify(await service.rows("SELECT * FROM commons.events WHERE _id LIKE 'one-%'"))).not.toContain(
-      key,
-    );
-  });
+const hostOf = () => `http://127.0.0.1:${port}`;
 
-  it('without a messageId is kept aside', async () => {
-    expect(
-      await send('/v1/import', JSON.stringify({ batch: [{ event: 'no id' }, 7, { messageId: 'good' }] })),
-    ).toMatchObject({ status: 200 });
-    const { source, refused } = await service.source('events');
-    expect(source.status.total_error_items).toBe(2);
-    expect(refused).toMatchObject([
-      { reason: 'is no JSON object', text: '7' },
-      { reason: 'has no messageId', text: '{"event":"no id"}' },
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what each test asserts.
+async function call(method: string, path: string, body?: unknown): Promise<any> {
+  const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${hostOf()}${path}`, { method, headers, body: JSON.stringify(body) ?? null });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** An integration with a collection of the same name; returns its write key. */
+async function create(name: string, segment: object = {}): Promise<string> {
+  const { data } = await call('POST', '/v1/orgs/self/integrations', { name, segment });
+  await call('POST', `${WS}/collections`, { name, sources: [{ integration_name: name }] });
+  return data.segment.connection_string;
+}
+
+const rows = async (query: string) => (await call('POST', '/v1/orgs/self/queries', { sql: { query } })).results;
+const count = async (name: string) => Number((await rows(`SELECT count(*) AS n FROM commons."${name}"`))[0].n);
+const reportOf = async (name: string) =>
+  (await call('GET', `/v1/colloquy/ws/commons/collections/${name}/sources/0`)).data;
+const control = (name: string, verb: string) =>
+  call('POST', `/v1/colloquy/ws/commons/collections/${name}/sources/0/${verb}`, {});
+
+/** Tracks this many events and waits until the library is through with them; returns how many it gave up. */
+async function track(
+  library: SegmentLibrary,
+  { from = 0, to, idOf = (n) => `e${n}` }: { from?: number; to: number; idOf?: (n: number) => string },
+): Promise<number> {
+  const failed: unknown[] = [];
+  const done: Promise<void>[] = [];
+  for (let n = from; n < to; n++) {
+    const message = {
+      messageId: idOf(n),
+      event: 'Seen',
+      userId: `u${n % 100}`,
+      properties: { n, text: 'x'.repeat(50) },
+    };
+    done.push(
+      new Promise((resolve) =>
+        library.track(message, (error) => {
+          if (error) failed.push(error);
+          resolve();
+        }),
+      ),
+    );
+    // As an application that does something else between its events.
+    if (n % 500 === 499) await delay(0);
+  }
+  await Promise.all(done);
+  return failed.length;
+}
+
+function connect(writeKey: string, more: Partial<SegmentSettings> = {}): SegmentLibrary {
+  return new Library({ writeKey, host: hostOf(), flushAt: 100, flushInterval: 100, ...more });
+}
+
+describe("Segment's library", () => {
+  it('has all its events stored, of every type, as it sent them', async () => {
+    const library = connect(await create('types'));
+    const userId = 'u1';
+    const timestamp = new Date('2026-11-20T18:00:00.123Z');
+    const sent = [
+      (done: () => void) => library.track({ userId, event: 'Ordered', properties: { total: 9.5 }, timestamp }, done),
+      (done: () => void) => library.identify({ userId, traits: { plan: 'pro' }, timestamp }, done),
+      (done: () => void) => library.page({ userId, name: 'Home', timestamp }, done),
+      (done: () => void) => library.screen({ userId, name: 'Start', timestamp }, done),
+      (done: () => void) => library.group({ userId, groupId: 'g1', timestamp }, done),
+      (done: () => void) => library.alias({ userId, previousId: 'u0', timestamp }, done),
+    ];
+    await Promise.all(sent.map((send) => new Promise<void>((resolve) => send(resolve))));
+    await library.closeAndFlush();
+    const stored = await rows('SELECT * FROM commons.types ORDER BY type');
+    expect(stored.map(({ type }: { type: string }) => type)).toEqual([
+      'alias',
+      'group',
+      'identify',
+      'page',
+      'screen',
+      'track',
     ]);
+    expect(stored[5]).toMatchObject({
+      _id: stored[5].messageId,
+      _event_time: '2026-11-20T18:00:00.123000Z',
+      event: 'Ordered',
+      properties: { total: 9.5 },
+      context: { library: { name: '@segment/analytics-node' } },
+    });
+    expect((await reportOf('types')).source.status).toMatchObject({
+      state: 'ACTIVE',
+      total_processed_items: 6,
+      total_error_items: 0,
+    });
   });
 
-  it.each([
-    ['another key', '/v1/batch', '{"batch":[]}', 401],
-    ['text that is no JSON', '/v1/batch', '{"batch":[', 400],
-    ['no batch', '/v1/batch', '{}', 400],
-    ['a list in the place of a message', '/v1/track', '[]', 400],
-    ['too much', '/v1/batch', `{"batch":["${'x'.repeat(11 * 1024 * 1024)}"]}`, 413],
-  ])('with %s is refused', async (what, path, body, status) => {
-    const answer = await send(path, body, {}, what === 'another key' ? 'x'.repeat(64) : key);
-    expect(answer.status).toBe(status);
-  });
-
-  it('has to be signed where a signing secret was given', async () => {
-    const signed = await newKey('signed', { signing_secret: 'sign-secret' });
-    await service.createCollection('signed', { integration_name: 'signed', segment: {} });
-    const body = JSON.stringify({ messageId: 's1' });
-    const signature = createHmac('sha1', 'sign-secret').update(body).digest('hex');
-    expect((await send('/v1/track', body, {}, signed)).status).toBe(401);
-    expect(
-      (
-        await send(
-          '/v1/track',
-          body,
-          { 'x-signature': signature.replace(/^./, (c) => (c === '0' ? '1' : '0')) },
-          signed,
-        )
-      ).status,
-    ).toBe(401);
-    expect((await send('/v1/track', body, { 'x-signature': signature }, signed)).status).toBe(200);
-    expect(await service.count('signed')).toBe(1);
-  });
-
-  it('at once from many loses no count', async () => {
-    const before = (await service.source('events')).source.status.total_processed_items;
-    await Promise.all(
-      Array.from({ length: 50 }, (_, n) => send('/v1/track', JSON.stringify({ messageId: `many${n}` }))),
+  it('is nearly as fast as where nothing is stored, and repeated events change nothing', async () => {
+    const bare = createServer((request, answer) => {
+      request.resume().once('end', () => answer.end('{"success":true}'));
+    });
+    await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
+    const host = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`;
+    const writeKey = await create('many');
+    const rate = async (settings: Partial<SegmentSettings>) => {
+      const library = connect(writeKey, settings);
+      const began = performance.now();
+      expect(await track(library, { to: ITEMS })).toBe(0);
+      await library.closeAndFlush();
+      return Math.round((ITEMS / (performance.now() - began)) * 1_000);
+    };
+    // Not the first, which loads the library's parts.
+    await rate({ host });
+    const unstored = await rate({ host });
+    const stored = await rate({});
+    bare.close();
+    expect(await count('many')).toBe(ITEMS);
+    const before = await rows(
+      'SELECT sum(CAST(properties.n AS bigint)) AS sum, max(_event_time) AS last FROM commons.many',
     );
-    expect((await service.source('events')).source.status.total_processed_items).toBe(before + 50);
+    const again = await rate({});
+    expect(await count('many')).toBe(ITEMS);
+    const after = await rows('SELECT sum(CAST(properties.n AS bigint)) AS sum FROM commons.many');
+    expect(after[0].sum).toBe(before[0].sum);
+    process.stdout.write(
+      `segment: ${ITEMS} events, ${stored}/s stored, ${again}/s again, ${unstored}/s by the library alone\n`,
+    );
+    const lag = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        await delay(n * 50);
+        const began = performance.now();
+        const library = connect(writeKey, { flushAt: 1 });
+        expect(await track(library, { to: 1, idOf: () => `lag${n}` })).toBe(0);
+        expect(await rows(`SELECT _id FROM commons.many WHERE _id = 'lag${n}'`)).toHaveLength(1);
+        return performance.now() - began;
+      }),
+    );
+    process.stdout.write(
+      `segment: at most ${Math.round(Math.max(...lag))} ms from a call of the library to a query that sees it\n`,
+    );
   });
 
-  it('for an integration without a collection is told to come again', async () => {
-    const lonely = await newKey('lonely');
-    expect(await send('/v1/track', '{"messageId":"a"}', {}, lonely)).toMatchObject({ status: 503 });
+  it('sends again what a killed service had not acknowledged, and nothing is lost or there twice', async () => {
+    const library = connect(await create('killed'));
+    let isThrough = false;
+    const sending = track(library, { to: ITEMS }).finally(() => {
+      isThrough = true;
+    });
+    let kills = 0;
+    while (!isThrough && kills < 4) {
+      await delay(kills === 0 ? 40 : 1_500);
+      if (isThrough) break;
+      await server.stop('SIGKILL');
+      kills += 1;
+      await startProgram();
+    }
+    expect(await sending).toBe(0);
+    await library.closeAndFlush();
+    expect(kills).toBeGreaterThan(0);
+    expect(await count('killed')).toBe(ITEMS);
+    const { source, refused } = await reportOf('killed');
+    expect(source.status.total_processed_items).toBeGreaterThanOrEqual(ITEMS);
+    expect(refused).toEqual([]);
+  });
+
+  it.concurrent('keeps its events while the source is paused, and loses none', async () => {
+    const library = connect(await create('paused'));
+    const seen = new Set<number>();
+    library.on('http_response', ({ status }) => seen.add(status));
+    expect(await track(library, { to: 100 })).toBe(0);
+    await control('paused', 'pause');
+    const sending = track(library, { from: 100, to: 1_000 });
+    await until(async () => seen.has(429), Boolean);
+    expect(await count('paused')).toBe(100);
+    await control('paused', 'resume');
+    expect(await sending).toBe(0);
+    expect(await count('paused')).toBe(1_000);
+    expect((await reportOf('paused')).source.status.total_processed_items).toBe(1_000);
+  });
+
+  it.concurrent('waits for a collection that is made only later', async () => {
+    const { data } = await call('POST', '/v1/orgs/self/integrations', { name: 'early', segment: {} });
+    const library = connect(data.segment.connection_string);
+    const seen = new Set<number>();
+    library.on('http_response', ({ status }) => seen.add(status));
+    const sending = track(library, { to: 10 });
+    await until(async () => seen.has(429), Boolean);
+    await call('POST', `${WS}/collections`, { name: 'early', sources: [{ integration_name: 'early', segment: {} }] });
+    expect(await sending).toBe(0);
+    expect(await count('early')).toBe(10);
+  });
+
+  it('learns at once that its key is wrong', async () => {
+    const library = connect('no-such-write-key');
+    const seen = new Set<number>();
+    library.on('http_response', ({ status }) => seen.add(status));
+    expect(await track(library, { to: 10 })).toBe(10);
+    expect([...seen]).toEqual([401]);
+  });
+
+  it('is refused where messages have to be signed, and a webhook that signs is not', async () => {
+    const secret = 'a-signing-secret';
+    const writeKey = await create('signed', { signing_secret: secret });
+    expect(await track(connect(writeKey), { to: 3 })).toBe(3);
+    const body = JSON.stringify({ messageId: 'hook-1', type: 'track', event: 'Signed' });
+    const signature = createHmac('sha1', secret).update(body).digest('hex');
+    const headers = { authorization: `Basic ${btoa(`${writeKey}:`)}`, 'x-signature': signature };
+    const answer = await fetch(`${hostOf()}/v1/track`, { method: 'POST', headers, body });
+    expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
+    expect(await rows('SELECT _id FROM commons.signed')).toEqual([{ _id: 'hook-1' }]);
   });
 });

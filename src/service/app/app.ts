@@ -18,7 +18,6 @@ import { authenticate, type Principal, permits, requireCaller, requireRole } fro
 import type { CallContext, ServiceContext } from '../context.ts';
 import { handlers } from '../handlers.ts';
 import { tooManyDocuments } from '../ingest/intake.ts';
-import { connectionOf } from '../integrations/integrations.ts';
 import type { Guarded } from '../supervision/supervision.ts';
 import type { AddressRange } from './addresses.ts';
 import { encodeAnswer } from './answer.ts';
@@ -31,7 +30,7 @@ import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
 import { allowedMethods, routerPath } from './paths.ts';
-import { addSegmentRoutes } from './segment-route.ts';
+import { addSegmentRoutes } from './segment-routes.ts';
 
 /** What the HTTP side needs beyond the service itself. */
 export interface AppContext extends ServiceContext {
@@ -119,19 +118,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
         return work({ ...ctx, engine, caller: callerOf(states, request), origin, signal });
       }),
   });
-  addSegmentRoutes(app, {
-    catalog: ctx.catalog,
-    sources: ctx.sources,
-    connectionOf: async (name) => (await connectionOf(ctx, name)).config,
-    admit(request) {
-      const state = stateOf(states, request);
-      state.operation = 'segment';
-      requireReady(ctx.lifecycle);
-      ctx.lifecycle.called(false);
-      requireAllowed(ctx.catalog, state.origin);
-    },
-    signalOf: (request) => stateOf(states, request).signal,
-  });
+  addSegmentRoutes(app, ctx, (request) => stateOf(states, request));
   return app;
 }
 

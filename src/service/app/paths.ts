@@ -4,6 +4,14 @@ import { LOAD } from '../../contract/load.ts';
 /** Paths outside the contract, with their methods. */
 export const SERVICE_PATHS = { '/': 'GET', '/health': 'GET', '/ready': 'GET', '/local/leave': 'POST' } as const;
 
+/**
+ * Where messages come in as Segment's libraries and webhooks send them: to a path of their type, or several at once. They
+ * call the paths so, below the host that they are given.
+ */
+export const SEGMENT_PATHS = ['import', 'batch', 'track', 'identify', 'page', 'screen', 'group', 'alias'].map(
+  (name) => `/v1/${name}`,
+);
+
 interface KnownPath {
   segments: readonly string[];
   method: string;
@@ -12,6 +20,7 @@ interface KnownPath {
 const KNOWN: readonly KnownPath[] = [
   ...[...Object.values(allRows), LOAD].map(({ path, method }) => ({ segments: path.split('/'), method })),
   ...Object.entries(SERVICE_PATHS).map(([path, method]) => ({ segments: path.split('/'), method })),
+  ...SEGMENT_PATHS.map((path) => ({ segments: path.split('/'), method: 'POST' })),
 ];
 
 /** A path of the contract in the router's notation. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
-import { type PlacedSource, putRefused, putState, stateOf } from './states.ts';
+import { isGone, type PlacedSource, standStill, stateOf } from './states.ts';
 import { RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
 
 /** What a source is doing, as long as the service runs. */
@@ -73,7 +73,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       try {
         await readAll();
       } catch (error) {
-        if (signal.aborted || isGone()) return;
+        if (signal.aborted || isGone(catalog, placed)) return;
         if (await stands(error)) return;
         await wait(error);
       }
@@ -128,7 +128,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       reading.abort();
       await batches.return?.(undefined).then(undefined, () => undefined);
       // It moves the checkpoint alone, and what follows it is read again without it.
-      if (unstored !== undefined && !isGone()) {
+      if (unstored !== undefined && !isGone(catalog, placed)) {
         await storeChanges(context, placed, unstored, new AbortController().signal).catch((error: unknown) =>
           log.warn({ ...told, err: error }, 'a checkpoint of a source was not stored'),
         );
@@ -152,26 +152,12 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
     live.behindMs = progress.itemTimeMs === undefined ? null : Math.max(0, Date.now() - progress.itemTimeMs);
   }
 
-  /** Whether the collection is no longer there. */
-  function isGone(): boolean {
-    const current = catalog.all('collection').get(collectionKey(collection.workspace, collection.name));
-    return current?.table !== collection.table;
-  }
-
   /** Whether this is an error after which only a person can let it go on; says so where it is seen. */
   async function stands(error: unknown): Promise<boolean> {
     const isRefused = error instanceof RefusedError;
     if (!isRefused && !(error instanceof SourceError && error.fault === 'lost')) return false;
-    const at = new Date().toISOString();
-    const item = isRefused ? error.item : undefined;
-    const stopped = { at, item: item?.item ?? null, reason: error.message };
     log.warn({ ...told, why: error.message }, 'a source stands still');
-    await catalog.change(() => {
-      if (isGone()) return { changes: [], result: undefined };
-      const refused = item === undefined ? [] : [{ at, item: item.item, reason: item.reason, text: item.text ?? null }];
-      const state = { ...stateOf(catalog, placed), stopped };
-      return { changes: [putState(placed, state), ...putRefused(catalog, placed, refused)], result: undefined };
-    });
+    await standStill(catalog, placed, error.message, isRefused ? error.item : undefined);
     return true;
   }
 

@@ -61,9 +61,6 @@ export function readExternal(
       `is of the kind "${kind}" and uses the integration "${integrationName}" of the kind "${integration.kind}"`,
     );
   }
-  if (kind === 'segment' && given.on_error === 'stop') {
-    throw refuse('has "on_error": "stop"; what is sent comes once, so messages that are no documents are kept aside');
-  }
   const formatParams = given.format_params ?? null;
   return {
     kind,

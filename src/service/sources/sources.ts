@@ -7,9 +7,9 @@ import type { CollectionRecord, ExternalSource } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
-import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
+import { createSegment, type Segment } from './segment.ts';
+import { SourceError, type SourceReader } from './source.ts';
 import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
-import { RefusedError, storeChanges } from './store-changes.ts';
 
 /** The sources of all collections: those that are to be read are, whatever comes and goes. */
 export interface Sources {
@@ -19,12 +19,12 @@ export interface Sources {
   check(source: ExternalSource, signal: AbortSignal, refuse: (why: string) => ApiError): Promise<void>;
   /** What a source is doing; undefined: nothing. */
   liveOf(placed: PlacedSource): Readonly<LiveSource> | undefined;
+  /** Where messages of Segment's libraries come in. */
+  readonly segment: Pick<Segment, 'take'>;
   /** To be called after a change of collections: starts and stops what has to be. */
   changed(): void;
   /** Stops a source, runs `work` on its records, and lets it go on if it is to. */
   holding<T>(placed: PlacedSource, work: () => Promise<T>): Promise<T>;
-  /** Stores what was sent to a source, one after the other. Throws `invalid_input` if the source stops at items that are no documents. */
-  take(placed: PlacedSource, batch: SourceBatch, signal: AbortSignal): Promise<void>;
   /** Lets the sources of an integration go on with its new connection. */
   reconnect(integration: string): Promise<void>;
   close(): Promise<void>;
@@ -47,11 +47,10 @@ const SYNC_MS = 1_000;
 
 export function createSources(context: SourcesContext): Sources {
   const { engine, catalog, usage, log } = context;
+  const segment = createSegment({ engine, catalog, usage, log });
   const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
   /** Sources that stood still by themselves, with the state that they had. */
   const held = new Set<string>();
-  /** Counts depend on the state that the one before has left. */
-  const taking = new Map<string, Promise<void>>();
   let release: (() => void) | undefined;
   let isClosed = false;
 
@@ -149,6 +148,7 @@ export function createSources(context: SourcesContext): Sources {
         throw error;
       }
     },
+    segment,
     liveOf: (placed) => running.get(sourceKey(placed))?.runner.live,
     changed: syncInBackground,
     async holding(placed, work) {
@@ -156,26 +156,12 @@ export function createSources(context: SourcesContext): Sources {
       if (held.has(key)) throw new ApiError('not_ready', 'The source is being changed by another call. Try again.');
       held.add(key);
       try {
+        if (placed.source.kind === 'segment') return await segment.between(placed, work);
         await stopOne(key);
         return await work();
       } finally {
         held.delete(key);
         await sync();
-      }
-    },
-    async take(placed, batch, signal) {
-      const key = sourceKey(placed);
-      const before = taking.get(key) ?? Promise.resolve();
-      const done = before.then(() => storeChanges(context, placed, batch, signal));
-      const settled = done.catch(() => undefined);
-      taking.set(key, settled);
-      try {
-        await done;
-      } catch (error) {
-        if (error instanceof RefusedError) throw new ApiError('invalid_input', `Nothing was stored: ${error.message}.`);
-        throw error;
-      } finally {
-        if (taking.get(key) === settled) taking.delete(key);
       }
     },
     async reconnect(integration) {
@@ -188,6 +174,7 @@ export function createSources(context: SourcesContext): Sources {
       clearInterval(timer);
       await Promise.all([...running.values()].map(({ runner }) => runner.stop()));
       running.clear();
+      await segment.close();
       release?.();
     },
   };

@@ -1,7 +1,9 @@
 import type { RecordChange } from '../../engine/engine.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord, ExternalSource, RecordOf, SourceState } from '../catalog/records.ts';
 import { isFile } from '../ingest/sources.ts';
+import type { RefusedItem } from './source.ts';
 
 /** A source of a collection, by its place among them. */
 export interface PlacedSource {
@@ -59,6 +61,29 @@ export function putRefused(
   if (items.length === 0) return [];
   const kept = [...items.toReversed(), ...refusedItemsOf(catalog, placed)].slice(0, REFUSED_KEPT);
   return [put('refusedItems', sourceKey(placed), { items: kept })];
+}
+
+/** Whether the collection of a source is no longer there. */
+export function isGone(catalog: Pick<Catalog, 'all'>, { collection }: PlacedSource): boolean {
+  const current = catalog.all('collection').get(collectionKey(collection.workspace, collection.name));
+  return current?.table !== collection.table;
+}
+
+/** Lets a source stand still until a person lets it go on, and keeps the item that it met, if it is because of one. */
+export async function standStill(
+  catalog: Catalog,
+  placed: PlacedSource,
+  reason: string,
+  refused?: RefusedItem,
+): Promise<void> {
+  const at = new Date().toISOString();
+  const items =
+    refused === undefined ? [] : [{ at, item: refused.item, reason: refused.reason, text: refused.text ?? null }];
+  await catalog.change(() => {
+    if (isGone(catalog, placed)) return { changes: [], result: undefined };
+    const state = { ...stateOf(catalog, placed), stopped: { at, item: refused?.item ?? null, reason } };
+    return { changes: [putState(placed, state), ...putRefused(catalog, placed, items)], result: undefined };
+  });
 }
 
 /** What is removed together with a collection that goes for good. */

@@ -252,28 +252,53 @@ describe('JSON text', () => {
 });
 
 describe('sources that are refused', () => {
-  const kafka = { kafka_topic_name: 't' };
+  beforeAll(async () => {
+    const path = '/v1/orgs/self/integrations';
+    const s3 = { cloud_role: { cloud_role_arn: 'arn:x' } };
+    expect((await service.call('POST', path, { name: 'stored', s3 })).status).toBe(200);
+    expect((await service.call('POST', path, { name: 'tables', dynamodb: s3 })).status).toBe(200);
+    expect((await service.call('POST', path, { name: 'topics', kafka: { kafka_topic_names: ['t'] } })).status).toBe(
+      200,
+    );
+  });
+
+  const bucket = { bucket: 'b' };
   it.each([
-    [{ kafka }, 'has no "integration_name": an integration of the kind kafka says how to connect'],
-    [{ integration_name: 'none', kafka }, 'uses the integration "none", which does not exist'],
-    [{ integration_name: 'keys', kafka }, 'is of the kind "kafka" and uses the integration "keys" of the kind "s3"'],
-    [{ integration_name: 'keys' }, 'names no kind'],
-    [{ integration_name: 'keys', file_upload: FILE }, 'uses the integration "keys", which an uploaded file'],
-    [{ integration_name: 'keys', s3: {} }, 'has no "s3.bucket"'],
-    [{ redshift: { schema: 's' } }, 'has no "redshift.database", "redshift.table_name"'],
-    [{ s3: { bucket: 'b', access_key: 'AKIA', secret_access: 'geheim' } }, 'has a key in "s3"'],
-    [{ s3: { bucket: 'b', mappings: [{ input_path: ['a'] }] } }, 'has "s3.mappings"'],
-    [{ kafka: { ...kafka, offset_reset_policy: 'NOW' } }, 'has the kafka.offset_reset_policy "NOW"'],
-    [{ dynamodb: { table_name: 't', rcu: 0 } }, 'has the dynamodb.rcu 0; it is at least 1'],
-    [{ on_error: 'ignore', kafka }, 'on_error'],
-  ])('%j, before anything is asked', async (source, why) => {
-    await service.call('POST', '/v1/orgs/self/integrations', {
-      name: 'keys',
-      s3: { cloud_role: { cloud_role_arn: 'arn:aws:iam::1:role/r' } },
-    });
+    [{ s3: bucket }, 'has no "integration_name": an integration of the kind s3 says how to connect'],
+    [{ integration_name: '', kinesis: { stream_name: 'x' } }, 'has no "integration_name"'],
+    [{ integration_name: 'i', gcs: bucket }, 'uses the integration "i", which does not exist'],
+    [
+      { integration_name: 'topics', s3: bucket },
+      'is of the kind "s3" and uses the integration "topics" of the kind "kafka"',
+    ],
+    [{ integration_name: 'topics', segment: {} }, 'is of the kind "segment" and uses the integration "topics"'],
+    [
+      { integration_name: 'stored', file_upload: FILE },
+      'uses the integration "stored", which an uploaded file has no use for',
+    ],
+    [{ integration_name: 'stored' }, 'names no kind; give it one of "s3", "kinesis"'],
+    [{ s3: {} }, 'has no "s3.bucket"'],
+    [{ gcs: { bucket: '' } }, 'has no "gcs.bucket"'],
+    [{ kinesis: {} }, 'has no "kinesis.stream_name"'],
+    [{ redshift: {} }, 'has no "redshift.database", "redshift.table_name"'],
+    [{ dynamodb: { table_name: null } }, 'has no "dynamodb.table_name"'],
+    [{ kafka: {} }, 'has no "kafka.kafka_topic_name"'],
+    [{ mongodb: { database_name: 'd' } }, 'has no "mongodb.collection_name"'],
+    [{ integration_name: 'stored', s3: { ...bucket, access_key: 'AKIA' } }, 'has a key in "s3"; keys are given in an'],
+    [{ integration_name: 'stored', s3: { ...bucket, secret_access: 'geheim' } }, 'has a key in "s3"'],
+    [
+      { integration_name: 'stored', s3: { ...bucket, mappings: [{ input_path: ['a'] }] } },
+      'has "s3.mappings"; use the collection\'s "field_mappings" or "field_mapping_query"',
+    ],
+    [
+      { integration_name: 'topics', kafka: { kafka_topic_name: 't', offset_reset_policy: 'now' } },
+      'has the kafka.offset_reset_policy "now"; it is EARLIEST or LATEST',
+    ],
+    [{ integration_name: 'tables', dynamodb: { table_name: 't', rcu: 0 } }, 'has the dynamodb.rcu 0; it is at least 1'],
+  ])('%j, with what is wrong', async (source, why) => {
     const answer = await service.call('POST', COLLECTIONS, { name: 'refused', sources: [source] });
     expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
-    expect(answer.body.message).toContain(why);
+    expect(answer.body.message).toContain(`Cannot create collection "refused": sources[0] ${why}`);
     expect(answer.text).not.toContain('geheim');
     expect((await service.call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
   });

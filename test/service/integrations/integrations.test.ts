@@ -279,3 +279,44 @@ describe('one integration', () => {
     expect((await service.call('GET', PATH, undefined, { key: null })).status).toBe(401);
   });
 });
+
+describe('updateIntegration()', () => {
+  const update = (name: string, connection: unknown) =>
+    service.call('POST', `/v1/colloquy/integrations/${name}/connection`, { connection });
+
+  it('stores other details of the same kind, masked, and keeps what is not a connection', async () => {
+    await create({ name: 'updated', description: 'd', redshift });
+    const answer = await update('updated', { ...redshift, password: 'top-secret-2', host: 'other.example.com' });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({ name: 'updated', description: 'd' });
+    expect(answer.body.data.redshift).toMatchObject({ host: 'other.example.com', password: MASK });
+    expect(answer.text).not.toContain('top-secret');
+    expect((await service.call('GET', `${PATH}/updated`)).body.data).toEqual(answer.body.data);
+  });
+
+  it('understands the names that clients have, and refuses what is missing, unknown or elsewhere', async () => {
+    await create({ name: 'named', s3: { cloud_access_key: accessKey } });
+    const key = { aws_access_key_id: 'NEW', aws_secret_access_key: 'hidden' };
+    expect((await update('named', { aws_access_key: key })).body.data.s3.cloud_access_key.cloud_access_key_id).toBe(
+      'NEW',
+    );
+    expect((await update('named', {})).body.message).toContain('neither is given');
+    expect((await update('named', { cloud_access_key: accessKey, password: 'x' })).body.message).toContain(
+      '"s3.password" is not known',
+    );
+    expect((await update('qqqqq', {})).status).toBe(404);
+  });
+
+  it('of segment keeps the write key, unless another one is given, and shows none', async () => {
+    const made = await create({ name: 'keyed', segment: {} });
+    const key = made.body.data.segment.connection_string;
+    const signed = await update('keyed', { signing_secret: 'top-secret' });
+    expect(signed.body.data.segment).toEqual({ connection_string: MASK, signing_secret: MASK });
+    await create({ name: 'second', segment: { connection_string: 'a-write-key-of-mine-2' } });
+    const taken = await update('second', { connection_string: key });
+    expect([taken.status, taken.body.message]).toEqual([
+      409,
+      expect.stringContaining('"keyed" has the same write key'),
+    ]);
+  });
+});

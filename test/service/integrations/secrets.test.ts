@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openEngine } from '../../../src/engine/duckdb/open.ts';
-import { openCatalog, put } from '../../../src/service/catalog/catalog.ts';
+import { openCatalog } from '../../../src/service/catalog/catalog.ts';
 import { connectionOf } from '../../../src/service/integrations/integrations.ts';
 import { openSecrets } from '../../../src/service/integrations/secrets.ts';
 import { filesOf, makeFolder, startTestService, type TestService } from '../harness.ts';
 
 const PATH = '/v1/orgs/self/integrations';
 const SECRET = 'Zk9-plain-secret-Q7';
+const WRITE_KEY = 'Zk9-the-write-key-Q8';
 const CONFIGS = {
   s3: { cloud_access_key: { cloud_access_key_id: 'AKID', cloud_secret_access_key: SECRET } },
   redshift: {
@@ -21,7 +22,7 @@ const CONFIGS = {
     s3_bucket_path: 'p',
   },
   gcs: { gcp_service_account: { type: 'service_account', private_key: SECRET, nested: { deep: [SECRET] } } },
-  segment: { connection_string: SECRET, signing_secret: SECRET },
+  segment: { connection_string: WRITE_KEY, signing_secret: SECRET },
   mongodb: { connection_uri: `mongodb://u:${SECRET}@h/db?proxyPassword=${SECRET}` },
 };
 
@@ -73,12 +74,17 @@ describe('the secrets of integrations', () => {
     answers.push(await service.call('GET', PATH));
     // Something that is not secret is found, so the search would find a secret as well.
     expect(await filesWith(service.folder, 'my-segment')).not.toEqual([]);
-    const forms = [SECRET, Buffer.from(SECRET).toString('base64').slice(0, 20), Buffer.from(SECRET).toString('hex')];
+    const forms = [
+      SECRET,
+      WRITE_KEY,
+      Buffer.from(SECRET).toString('base64').slice(0, 20),
+      Buffer.from(SECRET).toString('hex'),
+    ];
     for (const form of forms) expect(await filesWith(service.folder, form)).toEqual([]);
     await service.stop();
     for (const form of forms) expect(await filesWith(service.folder, form)).toEqual([]);
     for (const answer of answers) expect(answer.text).not.toContain(SECRET);
-    expect(JSON.stringify(service.lines)).not.toContain(SECRET);
+    expect(JSON.stringify(service.lines)).not.toMatch(`${SECRET}|${WRITE_KEY}`);
 
     const read = await connections(service.folder);
     expect(read.map((one) => (one.status === 'fulfilled' ? [one.value.kind, one.value.config] : one.reason))).toEqual(
@@ -100,7 +106,7 @@ describe('the secrets of integrations', () => {
     await chmod(secretKeyFile, 0o644);
     const again = await start(service.folder);
     expect((await again.call('GET', PATH)).body).toEqual(list.body);
-    expect((await again.call('POST', PATH, { name: 'one-more', segment: {} })).status).toBe(200);
+    expect((await again.call('POST', PATH, { name: 'one-more', segment: { signing_secret: 'b' } })).status).toBe(200);
     expect((await stat(secretKeyFile)).mode & 0o777).toBe(0o600);
     expect(await readFile(secretKeyFile, 'utf8')).toBe(key);
     await again.stop();
@@ -182,27 +188,10 @@ describe('the secrets of integrations', () => {
 
 describe('an integration that a collection uses', () => {
   it('lists it, and cannot be deleted', async () => {
-    const first = await start();
-    await first.call('POST', PATH, { name: 'used', kafka: { kafka_topic_names: ['a'] } });
-    await first.call('POST', '/v1/orgs/self/ws/commons/collections', { name: 'fed' });
-    await first.stop();
-    const engine = await openEngine({ file: filesOf(first.folder).databaseFile, log: pino({ level: 'silent' }) });
-    const catalog = openCatalog(engine);
-    const record = catalog.all('collection').get('commons.fed');
-    if (record === undefined) throw new Error('the collection is gone');
-    const source = {
-      kind: 'kafka' as const,
-      integrationName: 'used',
-      settings: { kafka_topic_name: 'a' },
-      formatParams: null,
-      onError: 'skip' as const,
-      since: '2026-01-01T00:00:00.000Z',
-    };
-    const changes = [put('collection', 'commons.fed', { ...record, sources: [source] })];
-    await catalog.change(() => ({ changes, result: undefined }));
-    await engine.close();
-
-    const service = await start(first.folder);
+    const service = await start();
+    const sources = [{ integration_name: 'used' }];
+    await service.call('POST', PATH, { name: 'used', segment: {} });
+    await service.call('POST', '/v1/orgs/self/ws/commons/collections', { name: 'fed', sources });
     const read = await service.call('GET', `${PATH}/used`);
     expect(read.body.data.collections).toMatchObject([{ name: 'fed', workspace: 'commons', status: 'READY' }]);
     const refused = await service.call('DELETE', `${PATH}/used`);
