@@ -1,11 +1,11 @@
+import { AvroCursor, AvroError } from '../../contract/avro/cursor.ts';
+import { type AvroNotes, type Read, readerOfSchema } from '../../contract/avro/schema.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, stringifyJson } from '../../contract/json/json.ts';
 import { ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import { DEPTH_MAX, measure } from '../../contract/json/measure.ts';
 import type { FilePiece } from '../../mcp/tools/file.ts';
 import { BLOCK_BYTES_MAX, codecOf, type Decompress } from './avro-codecs.ts';
-import { AvroCursor, AvroError } from './avro-cursor.ts';
-import { type AvroNotes, type Read, readerOfSchema } from './avro-schema.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { limitExpansion } from './file-bytes.ts';

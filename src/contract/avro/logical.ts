@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../contract/json/json.ts';
-import { withoutTrailing } from '../../contract/text.ts';
-import type { AvroCursor } from './avro-cursor.ts';
+import type { JsonValue } from '../json/json.ts';
+import { withoutTrailing } from '../text.ts';
+import type { AvroCursor } from './cursor.ts';
 
 type Read = (cursor: AvroCursor) => JsonValue;
 

@@ -1,7 +1,7 @@
-import { shortestFloat } from '../../contract/json/floats.ts';
-import { isObject, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
-import { type AvroCursor, AvroError } from './avro-cursor.ts';
-import { logicalReader } from './avro-logical.ts';
+import { shortestFloat } from '../json/floats.ts';
+import { isObject, type JsonObject, type JsonValue, setField } from '../json/json.ts';
+import { type AvroCursor, AvroError } from './cursor.ts';
+import { logicalReader } from './logical.ts';
 
 export type Read = (cursor: AvroCursor) => JsonValue;
 
@@ -29,15 +29,24 @@ interface Scope {
 
 const DEPTH_MAX = 200;
 
-/** How to read a value of the schema. Throws an `AvroError` for a schema that is none. */
-export function readerOfSchema(text: string, notes: AvroNotes): Read {
-  let schema: unknown;
+/**
+ * How to read a value of the schema; `before`: schemas whose named types it uses, each behind those that it uses itself.
+ * Throws an `AvroError` for a schema that is none.
+ */
+export function readerOfSchema(text: string, notes: AvroNotes, before: readonly string[] = []): Read {
+  const named = new Map<string, Read>();
+  const read = (one: string) => compiled(parsedSchema(one), { named, notes, namespace: '', field: '', depth: 0 });
+  for (const one of before) read(one);
+  return read(text);
+}
+
+/** Throws an `AvroError` if a schema is no JSON. */
+export function parsedSchema(text: string): unknown {
   try {
-    schema = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new AvroError('its schema is no JSON', { cause: error });
   }
-  return compiled(schema, { named: new Map(), notes, namespace: '', field: '', depth: 0 });
 }
 
 function compiled(schema: unknown, scope: Scope): Read {
