@@ -15,6 +15,8 @@ export interface XmlSettings {
   rootTag?: string | undefined;
   valueTag?: string | undefined;
   attributePrefix?: string | undefined;
+  /** Absent: what its first line says, or UTF-8. */
+  encoding?: string | undefined;
 }
 
 /** The beginning of a file. */
@@ -55,8 +57,11 @@ export interface XmlOpened {
  * XML by the service's rules for the text of uploaded files. Without `docTag`, the children of the root (of the first
  * `rootTag`) are the documents if they all have one name, or else the root itself is.
  */
-export async function openXml(bytes: XmlBeginning, { docTag, rootTag, valueTag, attributePrefix }: XmlSettings = {}) {
-  const encoding = encodingOf(bytes.head);
+export async function openXml(
+  bytes: XmlBeginning,
+  { docTag, rootTag, valueTag, attributePrefix, encoding: given }: XmlSettings = {},
+) {
+  const encoding = given === undefined ? encodingOf(bytes.head) : knownEncoding(given);
   const rules: XmlRules = {
     root_tag: rootTag ?? null,
     doc_tag: docTag ?? null,
@@ -121,7 +126,10 @@ function encodingOf(head: Buffer): string {
   const [, label = 'utf-8'] = /^[^<]{0,3}<\?xml[^>]{0,200}encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})/.exec(
     head.toString('latin1', 0, 400),
   ) ?? [undefined];
-  if (/^utf-?16/i.test(label)) return 'utf-8';
+  return /^utf-?16/i.test(label) ? 'utf-8' : knownEncoding(label);
+}
+
+function knownEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch (error) {
