@@ -43,3 +43,12 @@ export function ended(sentence: string): string {
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);
 }
+
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Compares texts by their bytes in UTF-8, as the engine and stores of objects do. */
+export function byBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  if (!ASCII.test(a) || !ASCII.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
+}

@@ -6,7 +6,7 @@ import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
-import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
+import type { CsvRows, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
 export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
@@ -25,7 +25,16 @@ export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
-export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
+export type {
+  CsvPart,
+  CsvRows,
+  OpenedRow,
+  OpenedRows,
+  ParquetRows,
+  RowDocument,
+  RowsOptions,
+  RowsProgress,
+} from './rows.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.
@@ -68,6 +77,12 @@ export interface Engine extends Expressions, Batches {
    * Rejects `invalid_input` for a file that cannot be read, and with the signal's reason between two steps.
    */
   addRows(table: string, rows: CsvRows | ParquetRows, options: RowsOptions): Promise<RowsOutcome>;
+
+  /**
+   * Opens a file whose rows become documents of a table by way of somebody else: with the types that all rows have. Rejects
+   * as `addRows` does.
+   */
+  openRows(table: string, rows: CsvRows | ParquetRows, signal: AbortSignal): Promise<OpenedRows>;
 
   /** The first rows of a file as documents. Rejects as `addRows` does. */
   sampleRows(rows: CsvRows | ParquetRows, max: number, signal: AbortSignal): Promise<JsonObject[]>;

@@ -91,3 +91,21 @@ export interface RowDocument {
   document: JsonObject;
   declared?: NewDocument['declared'];
 }
+
+/** The rows of a file as documents, to be read some at a time. */
+export interface OpenedRows {
+  /**
+   * The rows behind the line, or row, `after` (0: from the first on), in order: about as many as are worth a statement, and
+   * few enough to be held. None: there are no more.
+   */
+  next(after: number, signal: AbortSignal): Promise<OpenedRow[]>;
+}
+
+/** A row that was read: `at` is the line at which it begins, or its number. */
+export interface OpenedRow {
+  at: number;
+  /** Size of its text. */
+  bytes: number;
+  /** Its document, or why it is none; it is made when this is called. */
+  read(): { document: JsonObject; declared?: NewDocument['declared'] } | { why: string };
+}

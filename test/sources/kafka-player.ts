@@ -10,6 +10,7 @@ import {
   type SourceBatch,
   SourceError,
 } from '../../src/service/sources/source.ts';
+import { NO_FILES } from './reading.ts';
 
 /** Plays the part of the runner: what a source yields is kept in memory, with the checkpoint that goes with it. */
 export interface Player {
@@ -30,7 +31,8 @@ const log = pino({ level: 'silent' });
 
 export function optionsFor(connection: JsonObject, settings: JsonObject) {
   const memory = { after: async () => [] };
-  return { connection, settings, formatParams: null, createdMs: Date.now(), memory, log };
+  const files = NO_FILES;
+  return { connection, settings, formatParams: null, createdMs: Date.now(), memory, files, log };
 }
 
 export function createPlayer(connection: JsonObject, settings: JsonObject): Player {

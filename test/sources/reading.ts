@@ -25,6 +25,14 @@ export interface Reading {
   stop(): Promise<void>;
 }
 
+/** For a source that reads no files. */
+export const NO_FILES: SourceOptions['files'] = {
+  spool: '',
+  openRows: async () => {
+    throw new Error('no rows are read here');
+  },
+};
+
 /** Options of a source, with nothing remembered. */
 export function optionsOf(
   connection: JsonObject,
@@ -37,6 +45,7 @@ export function optionsOf(
     formatParams: null,
     createdMs: Date.now(),
     memory: { after: async () => [] },
+    files: NO_FILES,
     log: pino({ level: 'silent' }),
     ...more,
   };

@@ -1,6 +1,7 @@
 import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
+import type { openXml } from '../../service/ingest/xml-file.ts';
 import { entriesOf, entryLines } from './entry-lines.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, fileBytes } from './file-bytes.ts';
@@ -50,7 +51,7 @@ function refused({ path }: FileRequest, why: string): ApiError {
 type TextFormat = Exclude<FileFormat, 'parquet' | 'avro' | 'xlsx' | 'xml'>;
 
 async function avroFile(file: AllowedFile, bytes: FileBytes): Promise<DocumentFile> {
-  const { openAvro } = await import('./avro-entries.ts');
+  const { openAvro } = await import('../../contract/avro/container.ts');
   let opened = openAvro(bytes);
   const entries = () => {
     opened = openAvro(bytes);
@@ -92,11 +93,11 @@ async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: FileReque
 }
 
 async function xmlFile(file: AllowedFile, bytes: FileBytes, xml: FileRequest['xml']): Promise<DocumentFile> {
-  const { openXml } = await import('./xml-entries.ts');
-  const { docTag, lists } = await openXml(bytes, xml);
+  const { openXml } = await import('../../service/ingest/xml-file.ts');
+  const { docTag, lists } = await openXml(beginningOf(bytes), xml);
   async function* entries() {
     let element = 0;
-    const { reader } = await openXml(bytes, xml);
+    const { reader } = await openXml(beginningOf(bytes), xml);
     for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), reader)) {
       // Several elements may be on one line, so they are counted.
       const counted = some.map(({ entry }) => {
@@ -118,6 +119,15 @@ async function xmlFile(file: AllowedFile, bytes: FileBytes, xml: FileRequest['xm
     docTag,
     lists,
     close: () => file.handle.close(),
+  };
+}
+
+function beginningOf(bytes: FileBytes): Parameters<typeof openXml>[0] {
+  return {
+    head: bytes.head,
+    async *begin() {
+      for await (const { piece } of bytes.pieces()) yield piece;
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
+import { fitsPath } from '../../contract/glob.ts';
 import { allowedUrl, isUrl } from '../../http/download.ts';
 import { FILE_NOT_FOUND, FILES_MAX, type FindFiles, type FoundFile, type FoundFiles } from '../../mcp/tools/file.ts';
 import { type AllowedFolders, allowedFolders, isInside, openAllowed, real, rootsOf, shown } from './file-access.ts';
@@ -98,7 +99,7 @@ async function matchesIn({ dataDir }: AllowedFolders, { folder, steps }: Place, 
       if (entry.isDirectory()) {
         const isReached = steps.includes('**') || way.length < steps.length;
         if (isReached && !isInside(kept, path)) await walk(way);
-      } else if (fits(steps, way, sameName, '**') && (await isFileOrLinkToOne(entry, path))) found.push(path);
+      } else if (fitsPath(steps, way) && (await isFileOrLinkToOne(entry, path))) found.push(path);
     }
   };
   await walk([]);
@@ -117,36 +118,6 @@ async function isFileOrLinkToOne(entry: Dirent, path: string): Promise<boolean> 
     (target) => target.isFile(),
     () => true,
   );
-}
-
-const sameName = (step: string, name: string) => fits([...step], [...name], sameCharacter, '*');
-const sameCharacter = (step: string, character: string) => step === '?' || step === character;
-
-/** Whether the items fit the pattern, in which `any` stands for any number of them. The work is linear in each. */
-function fits(
-  pattern: readonly string[],
-  items: readonly string[],
-  same: (step: string, item: string) => boolean,
-  any: string,
-): boolean {
-  let [step, item] = [0, 0];
-  // Where to go on after the last `any`, if what follows it does not fit: it stands for one item more.
-  let [again, from] = [-1, 0];
-  while (item < items.length) {
-    if (pattern[step] === any) {
-      again = step + 1;
-      from = item;
-      step = again;
-    } else if (step < pattern.length && same(pattern[step] ?? '', items[item] ?? '')) {
-      step += 1;
-      item += 1;
-    } else if (again >= 0) {
-      from += 1;
-      item = from;
-      step = again;
-    } else return false;
-  }
-  return pattern.slice(step).every((rest) => rest === any);
 }
 
 function nameOf(allowed: AllowedFolders, path: string): string {

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
+import { limitExpansion } from '../../contract/decompression.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { limitExpansion } from './file-bytes.ts';
 
 /** Parts of a ZIP archive, found by its directory; nothing is read but what is asked for. */
 

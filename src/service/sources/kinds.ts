@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import type { SourceState } from '../catalog/records.ts';
 import { statusOf as dynamodbStatus } from './dynamodb-status.ts';
 import { statusOf as mongodbStatus } from './mongodb-status.ts';
+import { figuresOf as objectFigures } from './objects-status.ts';
 import type { SourceModule } from './source.ts';
 
 /** What is known of a kind of source without loading what reads it. */
@@ -19,6 +20,8 @@ function kafkaFigures({ processed, lastItemAt, checkpoint }: SourceState): JsonO
 
 /** The kinds that are read from here; a source of the kind `segment` is what comes in by itself. */
 const KINDS = {
+  s3: { load: () => import('./s3.ts'), figuresOf: ({ checkpoint }) => objectFigures(checkpoint) },
+  gcs: { load: () => import('./gcs.ts'), figuresOf: ({ checkpoint }) => objectFigures(checkpoint) },
   kinesis: { load: () => import('./kinesis.ts') },
   mongodb: {
     load: () => import('./mongodb.ts'),

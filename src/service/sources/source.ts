@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { NewDocument } from '../../engine/engine.ts';
+import type { CsvRows, NewDocument, OpenedRows, ParquetRows } from '../../engine/engine.ts';
 
 /*
  * What every kind of source is: something that checks its settings and yields batches from a checkpoint on. It knows its
@@ -82,6 +82,14 @@ export interface SourceReader {
   close(): Promise<void>;
 }
 
+/** Files of rows that the engine reads. */
+export interface SourceFiles {
+  /** The folder where they have to be (`loading/spool.ts`). */
+  readonly spool: string;
+  /** With the types that all rows have, as documents of the source's collection. */
+  openRows(rows: CsvRows | ParquetRows, signal: AbortSignal): Promise<OpenedRows>;
+}
+
 export interface SourceOptions {
   /** The fields of the integration's kind as the caller gave them, with secrets. Never to be logged or quoted. */
   connection: JsonObject;
@@ -91,6 +99,7 @@ export interface SourceOptions {
   /** When the collection was made, in milliseconds since 1970. */
   createdMs: number;
   memory: SourceMemory;
+  files: SourceFiles;
   log: Logger;
 }
 

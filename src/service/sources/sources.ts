@@ -68,6 +68,10 @@ export function createSources(context: SourcesContext): Sources {
         after: async (after, max) =>
           collection === undefined ? [] : engine.memoryOf(collection.table, index, after, max),
       },
+      files: {
+        spool: engine.spool,
+        openRows: (rows, signal) => engine.openRows(collection?.table ?? '', rows, signal),
+      },
       log,
     });
   }

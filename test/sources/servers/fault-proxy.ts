@@ -44,13 +44,16 @@ export async function startFaultProxy(target: () => number): Promise<FaultProxy>
     to.on('error', () => from.destroy());
     to.on('close', () => {
       sockets.delete(to);
-      from.destroy();
+      // What it sent before it ended is still on its way.
+      if (!to.readableEnded) from.destroy();
     });
     from.on('close', () => to.destroy());
     pass(from, to);
     pass(to, from);
   });
   function pass(from: Socket, to: Socket): void {
+    let isWaiting = false;
+    let isEnded = false;
     from.on('data', (piece) => {
       if (delayMs === 0) {
         if (!to.write(piece)) {
@@ -60,12 +63,18 @@ export async function startFaultProxy(target: () => number): Promise<FaultProxy>
         return;
       }
       from.pause();
+      isWaiting = true;
       void delay(delayMs).then(() => {
+        isWaiting = false;
         to.write(piece);
         from.resume();
+        if (isEnded) to.end();
       });
     });
-    from.on('end', () => to.end());
+    from.on('end', () => {
+      isEnded = true;
+      if (!isWaiting) to.end();
+    });
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

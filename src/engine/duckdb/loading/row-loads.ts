@@ -12,6 +12,7 @@ import type { Shape } from '../values/shape.ts';
 import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
+import { openedRows } from './opened-rows.ts';
 import { parquetRelation } from './parquet-relation.ts';
 import type { Ask, Part, Relation, RelationOptions } from './relation.ts';
 import { findRefused, handOver } from './row-documents.ts';
@@ -28,7 +29,7 @@ const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint'
 const SAMPLE = 1_000;
 
 /** Adding the rows of whole files. */
-export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows' | 'sampleRows'> {
+export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows'> {
   return {
     async addRows(id, rows, options) {
       const outcome: RowsOutcome = {
@@ -47,6 +48,18 @@ export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows'
         throw loadError(context, rows, options.signal, error);
       }
       return outcome;
+    },
+    async openRows(id, rows, signal) {
+      const guarded = async <T>(during: AbortSignal, work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) => {
+        try {
+          return await onConnection(context, during, work);
+        } catch (error) {
+          throw loadError(context, rows, during, error);
+        }
+      };
+      const how = readingFor(requireTable(context.catalog, id), undefined);
+      const relation = await guarded(signal, (ask, connection) => relationOf(ask, connection, rows, how));
+      return openedRows(relation, (work, during) => guarded(during, work));
     },
     async sampleRows(rows, max, signal) {
       try {
@@ -87,6 +100,12 @@ function relationOf(
   return rows.kind === 'csv' ? csvRelation(ask, rows, how) : parquetRelation(connection, ask, rows, how);
 }
 
+/** How rows are read that are to go into a table. */
+function readingFor({ shape: { times, columns } }: Table, idField: string | undefined): RelationOptions {
+  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
+  return { idField, times, integers };
+}
+
 async function load(
   context: RowLoadsContext,
   id: string,
@@ -95,9 +114,7 @@ async function load(
   outcome: RowsOutcome,
 ): Promise<void> {
   const { catalog } = context;
-  const { times, columns } = requireTable(catalog, id).shape;
-  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
-  const how = { idField: options.idField, times, integers };
+  const how = readingFor(requireTable(catalog, id), options.idField);
   const read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) =>
     onConnection(context, options.signal, work);
   const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));

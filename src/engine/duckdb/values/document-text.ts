@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { byBytes } from '../../../contract/text.ts';
 import { decimalText, isDecimal } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { inside, VALUES } from './paths.ts';
@@ -26,14 +27,6 @@ function textOf(value: JsonValue, shape: Shape | undefined, isSplit: boolean): s
   if (isMap) keys.sort(byBytes);
   const partAt = (key: string) => inside(shape, isMap ? VALUES : key);
   return `{${keys.map((key) => `${JSON.stringify(key)}:${textOf(value[key] ?? null, partAt(key), isSplit)}`).join(',')}}`;
-}
-
-const ASCII = /^[\x20-\x7e]*$/;
-
-/** The engine's order of texts. */
-function byBytes(a: string, b: string): number {
-  if (!ASCII.test(a) || !ASCII.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return a < b ? -1 : 1;
 }
 
 /** Shapes never change. */

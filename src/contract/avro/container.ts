@@ -1,14 +1,11 @@
-import { AvroCursor, AvroError } from '../../contract/avro/cursor.ts';
-import { type AvroNotes, type Read, readerOfSchema } from '../../contract/avro/schema.ts';
-import { ApiError } from '../../contract/errors.ts';
-import { isObject, stringifyJson } from '../../contract/json/json.ts';
-import { ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
-import { DEPTH_MAX, measure } from '../../contract/json/measure.ts';
-import type { FilePiece } from '../../mcp/tools/file.ts';
-import { BLOCK_BYTES_MAX, codecOf, type Decompress } from './avro-codecs.ts';
-import type { SizedEntry } from './entry-lines.ts';
-import type { FileBytes } from './file-bytes.ts';
-import { limitExpansion } from './file-bytes.ts';
+import { limitExpansion } from '../decompression.ts';
+import { ApiError } from '../errors.ts';
+import { isObject, type JsonObject, stringifyJson } from '../json/json.ts';
+import { ITEM_VALUES_MAX } from '../json/json-scan.ts';
+import { DEPTH_MAX, measure } from '../json/measure.ts';
+import { BLOCK_BYTES_MAX, codecOf, type Decompress } from './codecs.ts';
+import { AvroCursor, AvroError } from './cursor.ts';
+import { type AvroNotes, type Read, readerOfSchema } from './schema.ts';
 
 const MAGIC = 'Obj\u0001';
 const SYNC_BYTES = 16;
@@ -19,16 +16,35 @@ const EMPTY_RECORDS_MAX = 100_000;
 /** The entries that are created at once, roughly, in records and bytes. */
 const SLICE = { records: 5_000, bytes: 2 * 1024 * 1024 };
 
+/** A record of a file as a document, with its size as text; `at` counts them from 1. */
+export interface AvroEntry {
+  bytes: number;
+  entry: { at: number } & ({ document: JsonObject } | { problem: string });
+}
+
+/** A file that can be read several times. */
+export interface AvroFile {
+  /** The first bytes. */
+  head: Buffer;
+  /** All bytes from the beginning, with how many of the file were read for them. */
+  pieces(): AsyncGenerator<{ piece: Buffer; bytesRead: number }>;
+}
+
 export interface AvroOpened {
-  entries: AsyncGenerator<{ entries: SizedEntry[]; bytesRead: number }>;
+  entries: AsyncGenerator<{ entries: AvroEntry[]; bytesRead: number }>;
   unwritable(): number;
   /** Fields whose decimals are all text, known once the first entries are. */
   asText(): readonly string[];
 }
 
+/** Whether a file that begins so is an Avro object container file. */
+export function isAvro(head: Buffer): boolean {
+  return head.toString('latin1', 0, MAGIC.length) === MAGIC;
+}
+
 /** The records of an Avro object container file; `at` counts them. Throws `invalid_input` if it is none. */
-export function openAvro(bytes: FileBytes): AvroOpened {
-  if (bytes.head.toString('latin1', 0, MAGIC.length) !== MAGIC) {
+export function openAvro(bytes: AvroFile): AvroOpened {
+  if (!isAvro(bytes.head)) {
     throw new ApiError('invalid_input', 'The file is no Avro: object container files begin with "Obj" and the byte 1.');
   }
   let unwritable = 0;
@@ -48,7 +64,7 @@ export function openAvro(bytes: FileBytes): AvroOpened {
 }
 
 /** The fields with a decimal that a number does not keep; only a file that declares such is read for that. */
-async function longDecimalsIn(bytes: FileBytes): Promise<Set<string>> {
+async function longDecimalsIn(bytes: AvroFile): Promise<Set<string>> {
   const found = new Set<string>();
   let isDeclared = false;
   const slices = slicesOf(bytes, {
@@ -69,7 +85,7 @@ async function longDecimalsIn(bytes: FileBytes): Promise<Set<string>> {
 }
 
 /** Rejects, after the entries before that, where the file cannot be read. */
-async function* slicesOf(bytes: FileBytes, notes: AvroNotes): AvroOpened['entries'] {
+async function* slicesOf(bytes: AvroFile, notes: AvroNotes): AvroOpened['entries'] {
   const source = new Source(bytes.pieces());
   let at = 0;
   let expanded = 0;
@@ -80,10 +96,10 @@ async function* slicesOf(bytes: FileBytes, notes: AvroNotes): AvroOpened['entrie
       expanded += content.length;
       limitExpansion(expanded, source.bytesRead);
       const cursor = new AvroCursor(content);
-      let entries: SizedEntry[] = [];
+      let entries: AvroEntry[] = [];
       let size = 0;
       for (let index = 0; index < count; index++) {
-        let entry: SizedEntry;
+        let entry: AvroEntry;
         try {
           entry = entryOf(at + 1, cursor, read);
         } catch (error) {
@@ -111,7 +127,7 @@ async function* slicesOf(bytes: FileBytes, notes: AvroNotes): AvroOpened['entrie
   }
 }
 
-function entryOf(at: number, cursor: AvroCursor, read: Read): SizedEntry {
+function entryOf(at: number, cursor: AvroCursor, read: Read): AvroEntry {
   cursor.beginRecord();
   const value = read(cursor);
   if (!isObject(value)) return { bytes: 0, entry: { at, problem: 'is no record' } };
@@ -159,11 +175,11 @@ async function blockOf(source: Source, sync: Buffer, decompress: Decompress) {
 
 /** The bytes of a file, from which as many are taken as one knows to need. */
 class Source {
-  readonly #pieces: AsyncGenerator<FilePiece>;
+  readonly #pieces: ReturnType<AvroFile['pieces']>;
   #ready: Buffer = Buffer.alloc(0);
   bytesRead = 0;
 
-  constructor(pieces: AsyncGenerator<FilePiece>) {
+  constructor(pieces: ReturnType<AvroFile['pieces']>) {
     this.#pieces = pieces;
   }
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { AvroError } from '../../contract/avro/cursor.ts';
-import { CompressionError, inflated, unsnapped, unzstd } from '../../contract/compression.ts';
+import { CompressionError, inflated, unsnapped, unzstd } from '../compression.ts';
+import { AvroError } from './cursor.ts';
 
 /** The most bytes of a block, also when it is decompressed; writers make blocks of 16 kB to a few MB. */
 export const BLOCK_BYTES_MAX = 64 * 1024 * 1024;

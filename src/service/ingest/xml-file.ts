@@ -1,20 +1,52 @@
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
-import type { FileRequest } from '../../mcp/tools/file.ts';
-import { XmlDocuments, type XmlRules } from '../../service/ingest/xml.ts';
-import { XmlError, XmlEvents } from '../../service/ingest/xml-events.ts';
-import type { EntryReader, Found, SizedEntry } from './entry-lines.ts';
-import type { FileBytes } from './file-bytes.ts';
+import type { Parsed } from './csv.ts';
+import { XmlDocuments, type XmlRules } from './xml.ts';
+import { XmlError, XmlEvents } from './xml-events.ts';
 
 /** How much of a file is read to find out which of its elements are documents. */
-const OUTLINE_BYTES = 8 * 1024 * 1024;
+export const OUTLINE_BYTES = 8 * 1024 * 1024;
 const NAMES_MAX = 200;
 const TWICE = 2;
 
-type Xml = NonNullable<FileRequest['xml']>;
+/** How a file of XML is read, as far as it was said. */
+export interface XmlSettings {
+  docTag?: string | undefined;
+  rootTag?: string | undefined;
+  valueTag?: string | undefined;
+  attributePrefix?: string | undefined;
+  /** Absent: what its first line says, or UTF-8. */
+  encoding?: string | undefined;
+}
+
+/** The beginning of a file. */
+export interface XmlBeginning {
+  head: Buffer;
+  /** Its bytes, from which as many are taken as tell what its documents are. */
+  begin(): Iterable<Buffer> | AsyncIterable<Buffer>;
+}
+
+/** A document, or why it is none, with the line where it begins and its size as text. */
+export interface XmlEntry {
+  bytes: number;
+  entry: { at: number } & Parsed;
+}
+
+/** The entries found; after a `failure` the rest cannot be read. */
+export interface XmlFound {
+  entries: XmlEntry[];
+  failure?: ApiError | undefined;
+}
+
+/** Parses the pieces of one file, in order. */
+export interface XmlReader {
+  read(piece: Buffer): XmlFound;
+  /** The remaining entries, at the end of the file. */
+  end(): XmlFound;
+}
 
 export interface XmlOpened {
-  reader: EntryReader;
+  reader: XmlReader;
   /** The name of the documents' elements, if it was found and not given. */
   docTag?: string;
   /** If one element that holds all others is a document: those in it that are there several times. */
@@ -25,8 +57,11 @@ export interface XmlOpened {
  * XML by the service's rules for the text of uploaded files. Without `docTag`, the children of the root (of the first
  * `rootTag`) are the documents if they all have one name, or else the root itself is.
  */
-export async function openXml(bytes: FileBytes, { docTag, rootTag, valueTag, attributePrefix }: Xml = {}) {
-  const encoding = encodingOf(bytes.head);
+export async function openXml(
+  bytes: XmlBeginning,
+  { docTag, rootTag, valueTag, attributePrefix, encoding: given }: XmlSettings = {},
+) {
+  const encoding = given === undefined ? encodingOf(bytes.head) : knownEncoding(given);
   const rules: XmlRules = {
     root_tag: rootTag ?? null,
     doc_tag: docTag ?? null,
@@ -45,9 +80,9 @@ export async function openXml(bytes: FileBytes, { docTag, rootTag, valueTag, att
   return opened;
 }
 
-function xmlReader(rules: XmlRules, encoding: string): EntryReader {
+function xmlReader(rules: XmlRules, encoding: string): XmlReader {
   const decoder = new TextDecoder(encoding, { fatal: true });
-  let entries: SizedEntry[] = [];
+  let entries: XmlEntry[] = [];
   const documents = new XmlDocuments(rules, (parsed, at) => {
     if ('document' in parsed) {
       entries.push({ bytes: stringifyJson(parsed.document).length, entry: { at, ...parsed } });
@@ -56,7 +91,7 @@ function xmlReader(rules: XmlRules, encoding: string): EntryReader {
     const hint = rules.doc_tag === null || rules.isEachChild === true ? DOC_TAG : '';
     entries.push({ bytes: 0, entry: { at, problem: `${parsed.problem}${hint}` } });
   });
-  const found = (piece: Buffer | undefined): Found => {
+  const found = (piece: Buffer | undefined): XmlFound => {
     let failure: ApiError | undefined;
     try {
       if (piece !== undefined) documents.write(decoder.decode(piece, { stream: true }));
@@ -91,7 +126,10 @@ function encodingOf(head: Buffer): string {
   const [, label = 'utf-8'] = /^[^<]{0,3}<\?xml[^>]{0,200}encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})/.exec(
     head.toString('latin1', 0, 400),
   ) ?? [undefined];
-  if (/^utf-?16/i.test(label)) return 'utf-8';
+  return /^utf-?16/i.test(label) ? 'utf-8' : knownEncoding(label);
+}
+
+function knownEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch (error) {
@@ -108,7 +146,7 @@ interface XmlOutline {
 }
 
 /** What is at the beginning of the file; the reader of the documents says what is wrong with it. */
-async function outlineOf(bytes: FileBytes, encoding: string, rootTag: string | null): Promise<XmlOutline> {
+async function outlineOf(bytes: XmlBeginning, encoding: string, rootTag: string | null): Promise<XmlOutline> {
   const children = new Map<string, number>();
   const names = new Map<string, number>();
   let [level, rootLevel, isAfter] = [0, 0, false];
@@ -129,7 +167,7 @@ async function outlineOf(bytes: FileBytes, encoding: string, rootTag: string | n
   const decoder = new TextDecoder(encoding);
   let read = 0;
   try {
-    for await (const { piece } of bytes.pieces()) {
+    for await (const piece of bytes.begin()) {
       events.write(decoder.decode(piece, { stream: true }));
       read += piece.length;
       if (read > OUTLINE_BYTES) break;

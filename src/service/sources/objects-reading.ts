@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../../contract/errors.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
+import { problemOfId } from '../ingest/document-id.ts';
+import { refusedItem } from './items.ts';
+import { bytesOf, ObjectChanged, ObjectRefused, type ObjectStore, type StoredObject } from './object-store.ts';
+import { entriesOf, type ObjectEntry } from './objects-documents.ts';
+import type { formatsOf } from './objects-formats.ts';
+import type { Ledger, Unfinished } from './objects-ledger.ts';
+import type { FetchedTask, ObjectTask } from './objects-listing.ts';
+import { againKey, type KnownObject, objectKey, objectValue, staleKey } from './objects-memory.ts';
+import { REFUSED_TEXT_MAX, type SourceBatch, type SourceOptions } from './source.ts';
+
+export interface ReadingContext {
+  store: ObjectStore;
+  formatFor: ReturnType<typeof formatsOf>;
+  options: Pick<SourceOptions, 'files'>;
+  ledger: Ledger;
+  signal: AbortSignal;
+}
+
+/** So that an id with its row stays below what an id may have. */
+const PREFIX_BYTES_MAX = 1_000;
+
+/** Reads an object, and removes what an earlier version had beyond that. */
+export async function* readObject(
+  context: ReadingContext,
+  task: FetchedTask & { listed: StoredObject },
+): AsyncGenerator<SourceBatch, void> {
+  const { ledger } = context;
+  const { key, listed, known } = task;
+  const object = beginObject(ledger, key, listed.version, known);
+  ledger.changedMs = listed.changedMs;
+  let isBroken = false;
+  if (object.trimmed === undefined) {
+    try {
+      yield* readDocuments(context, object, task);
+    } catch (error) {
+      if (error instanceof ObjectChanged) {
+        giveUp(ledger, object, task);
+        return;
+      }
+      ledger.refuse(refusalOf(context.store.bucket, object, error));
+      isBroken = true;
+    }
+  }
+  ledger.storeIds();
+  // What cannot be read may have what it had: that stays.
+  if (!isBroken) {
+    yield* trim(context, object);
+    if (object.hadOwn) markStale(ledger, key, object.reading);
+  }
+  const derived = isBroken ? Math.max(object.derived, object.high) : object.derived;
+  const hasOwn = object.hasOwn || (isBroken && object.hadOwn);
+  ledger.put(objectKey(key), objectValue({ version: listed.version, size: listed.size, derived, hasOwn }));
+  if (task.isAgain) ledger.forget(againKey(key));
+  count(ledger, known, listed);
+}
+
+/** Removes the documents of an object that is gone. */
+export async function* removeObject(
+  context: ReadingContext,
+  { key, known, isAgain }: ObjectTask,
+): AsyncGenerator<SourceBatch, void> {
+  const { ledger } = context;
+  const object = beginObject(ledger, key, null, known);
+  yield* trim(context, object);
+  if (object.hadOwn) markStale(ledger, key, -1);
+  if (known !== undefined) ledger.forget(objectKey(key));
+  if (isAgain) ledger.forget(againKey(key));
+  count(ledger, known, undefined);
+}
+
+/** Goes on with an object, or begins with it as it is now. */
+function beginObject(
+  { place }: Ledger,
+  key: string,
+  version: string | null,
+  known: KnownObject | undefined,
+): Unfinished {
+  const before = place.object?.key === key ? place.object : undefined;
+  if (before?.version === version) return before;
+  place.readings += 1;
+  place.object = {
+    key,
+    version,
+    reading: place.readings,
+    place: { rows: 0, at: 0 },
+    derived: 0,
+    high: Math.max(known?.derived ?? 0, before?.high ?? 0, before?.derived ?? 0),
+    hasOwn: false,
+    hadOwn: known?.hasOwn === true || before?.hasOwn === true || before?.hadOwn === true,
+  };
+  return place.object;
+}
+
+async function* readDocuments(
+  context: ReadingContext,
+  object: Unfinished,
+  { key, listed, bytes }: FetchedTask & { listed: StoredObject },
+): AsyncGenerator<SourceBatch, void> {
+  const { store, formatFor, options, ledger, signal } = context;
+  const body = bytes === undefined ? bytesOf(store, listed, signal) : piecesOf(bytes);
+  try {
+    for await (const entries of entriesOf(body, object.place, { key, formatFor, files: options.files, signal })) {
+      for (const entry of entries) {
+        takeEntry(context, object, entry);
+        if (ledger.isDue) yield ledger.take();
+      }
+    }
+  } finally {
+    await body.return();
+  }
+}
+
+async function* piecesOf(bytes: Promise<Buffer[]>): AsyncGenerator<Buffer, void> {
+  yield* await bytes;
+}
+
+function takeEntry({ store: { bucket }, ledger }: ReadingContext, object: Unfinished, entry: ObjectEntry): void {
+  const { place, bytes } = entry;
+  const { rows } = place;
+  const item = rows === 0 ? `${bucket}/${object.key}` : `${bucket}/${object.key}/${rows}`;
+  const derived = derivedId(bucket, object.key, rows);
+  object.place = place;
+  ledger.place.documents += 1;
+  /** Whatever the row had before. */
+  const isOther = () => {
+    if (rows > 0 && rows <= object.high) ledger.add({ id: derived, document: null, item }, 0);
+  };
+  if ('reason' in entry) {
+    ledger.refuse(refusedItem(item, entry.reason, entry.text));
+    isOther();
+    return;
+  }
+  const { declared } = entry;
+  const { _id: id = null } = entry.document;
+  const problem = problemOfId(id);
+  if (problem !== undefined) {
+    ledger.refuse({
+      item,
+      reason: `cannot be stored: ${problem}`,
+      text: stringifyJson(entry.document).slice(0, REFUSED_TEXT_MAX),
+    });
+    isOther();
+  } else if (id === null) {
+    ledger.add({ id: derived, document: entry.document, declared, item }, bytes);
+    object.derived = rows;
+  } else {
+    const { _id, ...document } = entry.document;
+    ledger.add({ id: String(id), document, declared, item }, bytes);
+    ledger.own(object, rows, String(id));
+    object.hasOwn = true;
+    isOther();
+  }
+}
+
+/** The same whenever the row is read again. */
+function derivedId(bucket: string, key: string, row: number): string {
+  const prefix = `${bucket}/${key}`;
+  if (Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX) return `${prefix}/${row}`;
+  return `${bucket}/${createHash('sha256').update(key).digest('hex')}/${row}`;
+}
+
+/** Removes documents with derived ids behind those that the object has now. */
+async function* trim(
+  { store: { bucket }, ledger }: ReadingContext,
+  object: Unfinished,
+): AsyncGenerator<SourceBatch, void> {
+  const { key, high } = object;
+  object.trimmed ??= object.place.rows;
+  while (object.trimmed < high) {
+    object.trimmed += 1;
+    const id = derivedId(bucket, key, object.trimmed);
+    ledger.add({ id, document: null, item: `${bucket}/${key}/${object.trimmed}` }, 0);
+    if (ledger.isDue) yield ledger.take();
+  }
+}
+
+function markStale(ledger: Ledger, key: string, reading: number): void {
+  ledger.put(staleKey(key), String(reading));
+  ledger.place.hasStale = true;
+}
+
+/** An object that changed while it was read is read with the next listing. */
+function giveUp(
+  ledger: Ledger,
+  object: Unfinished,
+  { key, listed, known }: FetchedTask & { listed: StoredObject },
+): void {
+  ledger.storeIds();
+  const derived = Math.max(object.derived, object.high);
+  const hasOwn = object.hasOwn || object.hadOwn;
+  if (derived === 0 && !hasOwn) return;
+  ledger.put(objectKey(key), objectValue({ version: '', size: listed.size, derived, hasOwn }));
+  count(ledger, known, listed);
+}
+
+/** What an object is refused for. Throws what is no fault of the object. */
+function refusalOf(bucket: string, { key, place }: Unfinished, error: unknown) {
+  const behind = place.rows === 0 ? '' : ` behind its first ${place.rows} documents`;
+  if (error instanceof ObjectRefused) return { item: `${bucket}/${key}`, reason: error.message };
+  if (error instanceof ApiError && error.code === 'invalid_input')
+    return { item: `${bucket}/${key}`, reason: `cannot be read${behind}: ${error.message}` };
+  throw error;
+}
+
+function count({ place: { figures } }: Ledger, known: KnownObject | undefined, listed: StoredObject | undefined): void {
+  figures.object_count_downloaded += (listed === undefined ? 0 : 1) - (known === undefined ? 0 : 1);
+  figures.object_bytes_downloaded += (listed?.size ?? 0) - (known?.size ?? 0);
+}
