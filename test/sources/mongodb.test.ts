@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer } from 'node:tls';
 import { BSON, Decimal128, Double, Int32, Long, ObjectId, UUID } from 'mongodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/contract/json/json.ts';
 import * as mongodb from '../../src/service/sources/mongodb.ts';
 import type { MongoCheckpoint } from '../../src/service/sources/mongodb-status.ts';
@@ -32,11 +32,21 @@ afterAll(async () => {
   await server?.close();
 });
 
+// The server holds them in its memory.
+afterEach(async () => {
+  for (const name of filled.splice(0)) await server.collection(name).drop();
+});
+
+/** The server sorts all documents again after each cut. */
+const SLOW_MS = 200_000;
+
 let names = 0;
+const filled: string[] = [];
 /** A collection with these documents. */
 async function collectionOf(documents: Record<string, unknown>[]): Promise<string> {
   const name = `c${names++}`;
-  if (documents.length > 0) await server.collection(name).insertMany(documents);
+  await server.collection(name).insertMany(documents);
+  filled.push(name);
   return name;
 }
 
@@ -394,10 +404,10 @@ describe('a connection', () => {
     const name = await collectionOf(padded(ITEMS));
     const one = readWeak(name);
     for (let cuts = 1; cuts <= 5; cuts++) {
-      await one.until(() => one.batches.length > cuts);
+      await one.until(() => one.batches.length > cuts, SLOW_MS);
       proxy.cut();
     }
-    await one.until(() => isScanned(one));
+    await one.until(() => isScanned(one), SLOW_MS);
     expect(one.documents.size).toBe(ITEMS);
     for (let n = 0; n < 20; n++) {
       await server.update(name, new Int32(n), { n: 'changed' });

@@ -45,6 +45,6 @@ export async function startMongoServer(port: number, folder: string): Promise<Se
     ]);
     await command(`${JAVA}c`, ['-cp', 'libs/*', 'Main.java'], { cwd: made });
   });
-  const args = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${home}/libs/*:${home}`, 'Main'];
+  const args = ['-Xmx768m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${home}/libs/*:${home}`, 'Main'];
   return start(JAVA, [...args, String(port)], { port, folder });
 }
