@@ -1,5 +1,6 @@
 import type { IntegrationKind } from '../../contract/integrations.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
+import { figuresOf } from './objects-status.ts';
 import type { SourceModule } from './source.ts';
 
 /** What is known of a kind of source without loading what reads it. */
@@ -11,6 +12,8 @@ export interface Kind {
 
 /** The kinds that are read from here; a source of the kind `segment` is what comes in by itself. */
 const KINDS = {
+  s3: { load: () => import('./s3.ts'), figuresOf },
+  gcs: { load: () => import('./gcs.ts'), figuresOf },
   redshift: { load: () => import('./redshift.ts') },
 } as const satisfies Partial<Record<IntegrationKind, Kind>>;
 
