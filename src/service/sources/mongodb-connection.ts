@@ -1,12 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientSession, type Collection, type Db, MongoClient, type MongoClientOptions, Timestamp } from 'mongodb';
+import {
+  type ClientSession,
+  type Collection,
+  type Db,
+  type FindCursor,
+  MongoClient,
+  type MongoClientOptions,
+  MongoNetworkError,
+  Timestamp,
+} from 'mongodb';
 import { readMongodbUri } from '../../contract/integrations.ts';
 import { isObject, type JsonObject } from '../../contract/json/json.ts';
 import { SourceError, type SourceOptions } from './source.ts';
 
 const CONNECT_MS = 10_000;
+const CLOSE_MS = 1_000;
 /** Longer than any answer takes: what is read is indexed, and a change stream answers every second. */
-const SILENCE_MS = 120_000;
+export const SILENCE_MS = 120_000;
 
 /** The collection that is read, and its client. */
 export interface Place {
@@ -23,6 +33,55 @@ export function sessionFrom({ client }: Place, time: ClusterTime | null): Client
   const session = client.startSession({ causalConsistency: true });
   if (time !== null) session.advanceOperationTime(new Timestamp(time));
   return session;
+}
+
+/**
+ * What the driver answers; rejects if that takes too long. A request that it sends in the moment in which its connection is
+ * closed it waits for without end, and without a word.
+ */
+async function answered<T>(request: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(silent()), SILENCE_MS);
+  });
+  try {
+    return await Promise.race([request, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function silent(): MongoNetworkError {
+  return new MongoNetworkError(`no answer within ${SILENCE_MS / 1_000} s`);
+}
+
+/**
+ * Resolves where the driver knows which connections are closed. That of one that ends is closed after what `setImmediate`
+ * runs, as turns are taken, and a request in between is one that is never answered.
+ */
+export function settled(): Promise<void> {
+  return delay(0);
+}
+
+/** Waits until something is closed, but not for a server that is gone. */
+export async function closed(closing: Promise<unknown>): Promise<void> {
+  await Promise.race([closing.catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
+}
+
+/** As many documents are taken out of an answer at once. */
+const SLICE = 500;
+
+/** What a cursor finds, some at a time; closes it. */
+export async function* slicesOf(cursor: FindCursor<Buffer>): AsyncGenerator<Buffer[]> {
+  try {
+    for (;;) {
+      if (cursor.bufferedCount() === 0) await settled();
+      if (!(await answered(cursor.hasNext()))) return;
+      yield cursor.readBufferedDocuments(SLICE);
+    }
+  } finally {
+    await closed(cursor.close());
+  }
 }
 
 /** A client that is made when it is first needed. */
@@ -56,7 +115,7 @@ export function createConnection({ connection, settings }: Pick<SourceOptions, '
       client ??= new MongoClient(clientUri(connection), clientOptions(connection));
       await client.connect();
       const db = client.db(described.database);
-      return await work({ client, db, collection: db.collection(described.collection) });
+      return await answered(work({ client, db, collection: db.collection(described.collection) }));
     } catch (error) {
       signal.throwIfAborted();
       throw faultOf(error, described);
@@ -68,8 +127,7 @@ export function createConnection({ connection, settings }: Pick<SourceOptions, '
   async function close(): Promise<void> {
     const before = client;
     client = undefined;
-    // It may wait for a server that is gone.
-    await Promise.race([before?.close(true).catch(() => undefined), delay(1_000, undefined, { ref: false })]);
+    if (before !== undefined) await closed(before.close(true));
   }
 
   return { using, faultOf: (error) => faultOf(error, described), close };

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { BSON, type ChangeStream, type Document, MongoNetworkError } from 'mongodb';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { BSON_TYPES, type Element, elementsOf, stringOf } from './mongodb-bson.ts';
-import type { ClusterTime, Place } from './mongodb-connection.ts';
+import { type ClusterTime, closed, type Place, SILENCE_MS, silent } from './mongodb-connection.ts';
 import { extendedDocument } from './mongodb-ids.ts';
 import { idIn } from './mongodb-items.ts';
 
@@ -63,6 +63,8 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
   });
   const readable: Readable = stream.stream();
   let failure: Error | undefined;
+  /** The server answers all the time, if only that there is nothing. */
+  let silentFrom: number | undefined;
   let wake = () => {};
   const fail = (error: Error) => {
     failure ??= error;
@@ -79,11 +81,13 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
       const bytes = readable.read() as Buffer | null;
       if (bytes === null) return undefined;
       idle = undefined;
+      silentFrom = undefined;
       return readEvent(bytes);
     },
     takeIdleToken() {
       const token = idle;
       idle = undefined;
+      if (token !== undefined) silentFrom = undefined;
       return token;
     },
     async wait(ms) {
@@ -91,6 +95,8 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
       for (let n = 0; n < SOON && readable.readableLength === 0 && stream.bufferedCount() > 0; n++) await undefined;
       if (signal.aborted || readable.readableLength > 0) return;
       if (failure !== undefined) throw failure;
+      silentFrom ??= performance.now();
+      if (performance.now() - silentFrom > SILENCE_MS) throw silent();
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
         wake = () => {
@@ -102,7 +108,7 @@ export function openEvents({ collection }: Place, from: JsonObject, isFull: bool
     async close() {
       signal.removeEventListener('abort', stop);
       readable.destroy();
-      await stream.close().catch(() => undefined);
+      await closed(stream.close());
     },
   };
 }

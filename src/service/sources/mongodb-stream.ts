@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import { type ClusterTime, type Place, sessionFrom } from './mongodb-connection.ts';
+import { type ClusterTime, closed, type Place, sessionFrom, settled, slicesOf } from './mongodb-connection.ts';
 import { type ChangeEvent, extendedToken, openEvents, type Token } from './mongodb-events.ts';
 import { rawId } from './mongodb-ids.ts';
 import { createItems } from './mongodb-items.ts';
@@ -44,6 +44,7 @@ export async function* follow(
         if (batches.isDue || !batches.isStarted) {
           batches.reach(events.takeIdleToken());
           yield* batches.take(signal);
+          await settled();
         }
         await events.wait(batches.isStarted ? BATCH_MS : IDLE_MS);
         signal.throwIfAborted();
@@ -55,9 +56,12 @@ export async function* follow(
         throw ended(followed.place, end);
       }
       batches.add(event);
-      if (batches.isFull || batches.isDue) yield* batches.take(signal);
+      if (batches.isFull || batches.isDue) {
+        yield* batches.take(signal);
+        await settled();
+      }
       const turn = pace();
-      if (turn !== undefined) await turn;
+      if (turn !== undefined) await turn.then(settled);
     }
   } finally {
     await events.close();
@@ -171,8 +175,9 @@ async function* readById(
   const session = sessionFrom(place, time);
   try {
     const filter: Document = { _id: { $in: ids } };
-    yield* place.collection.find<Buffer>(filter, { raw: true, session, readConcern: 'majority', signal });
+    const cursor = place.collection.find<Buffer>(filter, { raw: true, session, readConcern: 'majority', signal });
+    for await (const slice of slicesOf(cursor)) yield* slice;
   } finally {
-    await session.endSession().catch(() => undefined);
+    await closed(session.endSession());
   }
 }

@@ -4,7 +4,7 @@ import { readMongodbUri } from '../../contract/integrations.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { Element } from './mongodb-bson.ts';
-import { createConnection, noReplicaSet, type Place, sessionFrom } from './mongodb-connection.ts';
+import { closed, createConnection, noReplicaSet, type Place, sessionFrom, slicesOf } from './mongodb-connection.ts';
 import { extendedId, idFromExtended } from './mongodb-ids.ts';
 import { createItems, idIn } from './mongodb-items.ts';
 import type { MongoCheckpoint } from './mongodb-status.ts';
@@ -18,8 +18,6 @@ import { type SourceBatch, SourceError, type SourceOptions, type SourceReader } 
 
 /** As many documents are asked for at once; no answer has more than 16 MB. */
 const ANSWER = 2_000;
-/** As many documents are taken out of an answer at once. */
-const SLICE = 500;
 /** A batch is not held back for longer than this, in milliseconds, where documents come slowly. */
 const BATCH_MS = 1_000;
 const POSITION_WAIT_MS = 100;
@@ -97,8 +95,8 @@ async function position({ client, collection }: Place): Promise<Pick<MongoCheckp
       throw new SourceError('settings', 'This MongoDB gives no resume tokens; version 4.2 or newer does.');
     return { token: BSON.EJSON.serialize(token, { relaxed: false }) as JsonObject, time: timeOf(session) };
   } finally {
-    await stream.close().catch(() => undefined);
-    await session.endSession();
+    await closed(stream.close());
+    await closed(session.endSession());
   }
 }
 
@@ -135,7 +133,6 @@ function scanProgress({ scan }: MongoCheckpoint): SourceBatch['progress'] {
 async function* scan(place: Place, from: MongoCheckpoint, signal: AbortSignal): AsyncGenerator<SourceBatch> {
   const { collection } = place;
   const session = sessionFrom(place, from.time);
-  const cursor = inOrder(place, from.scan.last, session, signal);
   const items = createItems(collection.collectionName, from.plain);
   const pace = createPace();
   let { seen } = from.scan;
@@ -149,8 +146,8 @@ async function* scan(place: Place, from: MongoCheckpoint, signal: AbortSignal): 
     return items.collecting.take(at as unknown as JsonObject, scanProgress(at));
   };
   try {
-    while (await cursor.hasNext()) {
-      for (const bytes of cursor.readBufferedDocuments(SLICE)) {
+    for await (const slice of slicesOf(inOrder(place, from.scan.last, session, signal))) {
+      for (const bytes of slice) {
         if (latest === undefined && isLast(bytes, from.scan.last)) continue;
         seen += 1;
         const id = items.add(bytes);
@@ -163,8 +160,7 @@ async function* scan(place: Place, from: MongoCheckpoint, signal: AbortSignal): 
     }
     yield take(new Date().toISOString());
   } finally {
-    await cursor.close().catch(() => undefined);
-    await session.endSession().catch(() => undefined);
+    await closed(session.endSession());
   }
 }
 
