@@ -20,7 +20,7 @@ const inPart = testFiles
  * only the long form runs, after these.
  */
 export const SUITES = [
-  { name: 'patterns are linear', seconds: 90, long: ['test/structure/'] },
+  { name: 'patterns are linear', seconds: 180, long: ['test/structure/'] },
   {
     name: 'properties',
     seconds: 180,
