@@ -122,3 +122,14 @@ test('documents widen the table within the batch', async () => {
   });
   expect(await rowsOf(engine, 'SELECT _id, n, s.t FROM docs')).toEqual([['b', 2.5, 'x']]);
 });
+
+test('a field that has the name of what the engine numbers rows by keeps no document from being deleted', async () => {
+  await engine.addDocuments('t', [doc('a', { n: 1 }), doc('b', { n: 2 })]);
+  const outcome = await engine.storeBatch('t', {
+    documents: [doc('c', { rowid: 7 })],
+    deletes: ['a', 'b'],
+    records: none,
+  });
+  expect(outcome.deleted).toBe(2);
+  expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['c']]);
+});

@@ -12,13 +12,13 @@ export async function storeBatch(context: WritesContext, table: Table, batch: Ba
   const acceptance = await acceptDocuments(batch.documents);
   const documents = [...acceptance.documents.values()];
   const outcome: BatchOutcome = { documents: [], deleted: 0 };
-  const finish = async (sql: Sql, existed: ReadonlyMap<string, unknown>) => {
-    outcome.deleted = await deleteVisible(sql, table, [...new Set(batch.deletes)]);
+  const finish = async (sql: Sql, after: Table, existed: ReadonlyMap<string, unknown>) => {
+    outcome.deleted = await deleteVisible(sql, after, [...new Set(batch.deletes)]);
     outcome.documents = outcomesOf(batch.documents, acceptance, existed);
     if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
     for (const change of batch.records(outcome)) await storeRecord(sql, change);
   };
-  if (documents.length === 0) await context.transaction((sql) => finish(sql, new Map()));
+  if (documents.length === 0) await context.transaction((sql) => finish(sql, table, new Map()));
   else await storeDocuments(context, table, documents, { finish, onNews: batch.onNews });
   return outcome;
 }

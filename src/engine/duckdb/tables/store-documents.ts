@@ -55,8 +55,8 @@ export async function storeDocuments(
     finish,
     onNews,
   }: {
-    /** Given the event times of the documents that were replaced, by id. */
-    finish?: (sql: Sql, existed: ReadonlyMap<string, bigint>) => Promise<void>;
+    /** Given the table as it is then, and the event times of the documents that were replaced, by id. */
+    finish?: (sql: Sql, table: Table, existed: ReadonlyMap<string, bigint>) => Promise<void>;
     onNews?: OnFieldNews | undefined;
   } = {},
 ): Promise<Map<string, bigint>> {
@@ -75,7 +75,7 @@ export async function storeDocuments(
   return store(context, before, stored, async (sql, table, timeOf, existed) => {
     const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
-    await finish?.(sql, existed);
+    await finish?.(sql, table, existed);
   });
 }
 
