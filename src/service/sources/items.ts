@@ -37,9 +37,11 @@ export function documentAtOnce(bytes: Buffer): JsonObject | undefined {
 export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject } | { reason: string }> {
   if (bytes.length > ITEM_BYTES_MAX)
     return { reason: `has ${bytes.length} bytes, and one document may have ${ITEM_BYTES_MAX}` };
+  const document = documentAtOnce(bytes);
+  if (document !== undefined) return { document };
   if (!isUtf8(bytes)) return { reason: 'is not text in UTF-8' };
   const text = bytes.toString().trim();
-  if (text.startsWith('{') && endOfItem(Buffer.from(text), 0) <= 0)
+  if (text.startsWith('{') && endOfItem(bytes, bytes.indexOf(OPEN)) < 0)
     return { reason: 'does not end, or is nested too deeply, or holds too many values' };
   try {
     const value = await parseJsonInTurns(text);
