@@ -2,6 +2,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { exactNumber, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { NewDocument } from '../../engine/engine.ts';
+import { shortDecimal } from './decimals.ts';
 
 /*
  * DynamoDB's types as documents have them. Its numbers have up to 38 digits: what a double cannot hold stays exact, integers
@@ -10,8 +11,6 @@ import type { NewDocument } from '../../engine/engine.ts';
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 
-/** A double represents every decimal of so many digits. */
-const DOUBLE_DIGITS = 15;
 const DECIMAL_DIGITS_MAX = 38;
 /** A column is as its first long decimal was, so it gets room for others. */
 const SCALE_MIN = 10;
@@ -70,8 +69,7 @@ function numberOf(text: string): JsonValue {
   const plain = plainNumber(text);
   if (!plain.includes('.')) return exactNumber(plain);
   const number = Number(plain);
-  const digits = plain.replace(/^[-0.]+|\./g, '').length;
-  return digits <= DOUBLE_DIGITS || String(number) === plain ? number : plain;
+  return shortDecimal(plain) ?? (String(number) === plain ? number : plain);
 }
 
 /** A number without an exponent, and without zeros that say nothing. */

@@ -2,9 +2,8 @@ import { Decimal128 } from 'mongodb';
 import type { JsonValue } from '../../contract/json/json.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { DeclaredType } from '../../engine/engine.ts';
+import { shortDecimal } from './decimals.ts';
 
-/** Digits that a double surely holds. */
-const DOUBLE_DIGITS = 15;
 /** Digits of the engine's widest decimal. */
 const DIGITS_MAX = 38;
 /**
@@ -38,7 +37,7 @@ function plainOf(text: string): Plain | undefined {
 export function readDecimal(bytes: Buffer): JsonValue {
   const text = new Decimal128(bytes).toString();
   const plain = plainOf(text);
-  return plain === undefined ? text : (shortValue(plain) ?? textOf(plain));
+  return plain === undefined ? text : (shortDecimal(textOf(plain)) ?? textOf(plain));
 }
 
 /** The same of a field of the document itself, declared as a decimal where one of the engine's holds it. */
@@ -48,16 +47,11 @@ export function topDecimal(bytes: Buffer): { value: JsonValue; type?: DeclaredTy
   if (plain === undefined) return { value: text };
   const { whole, fraction } = plain;
   const scale = SCALES.find((digits) => fraction.length <= digits && whole.length + digits <= DIGITS_MAX);
-  const short = shortValue(plain);
+  const short = shortDecimal(textOf(plain));
   if (scale === undefined) return { value: short ?? textOf(plain) };
   // Longer ones are text as the engine writes it, with all digits of the type.
   const value = short ?? textOf({ ...plain, fraction: fraction.padEnd(scale, '0') });
   return { value, type: `decimal ${DIGITS_MAX} ${scale}` };
-}
-
-function shortValue(plain: Plain): number | undefined {
-  const digits = withoutTrailing((plain.whole + plain.fraction).replace(/^0+/, ''), '0');
-  return digits.length <= DOUBLE_DIGITS ? Number(textOf(plain)) : undefined;
 }
 
 function textOf({ sign, whole, fraction }: Plain): string {

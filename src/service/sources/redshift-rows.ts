@@ -1,5 +1,6 @@
-import { exactNumber, type JsonObject, type JsonValue, parseJson } from '../../contract/json/json.ts';
+import { exactNumber, type JsonObject, type JsonValue, parseJson, setField } from '../../contract/json/json.ts';
 import type { DeclaredType } from '../../engine/engine.ts';
+import { shortDecimal } from './decimals.ts';
 
 /** A column of a table, as the catalog of PostgreSQL, and that of Redshift, has it. */
 export interface Column {
@@ -10,9 +11,6 @@ export interface Column {
   /** Modifier of the type; -1: none. */
   modifier: number;
 }
-
-/** Digits that a double surely holds. */
-const DOUBLE_DIGITS = 15;
 
 /** How the values of a column become JSON. */
 export interface ColumnReader {
@@ -57,10 +55,7 @@ function decimal(modifier: number): Pick<ColumnReader, 'read' | 'declared'> {
     declared: isDeclared ? `decimal ${precision} ${scale}` : undefined,
     read(text) {
       if (!text.includes('.')) return /^-?\d+$/.test(text) ? exactNumber(text) : text;
-      const digits = text.replace(/[-.]/g, '').replace(/^0+/, '');
-      let end = digits.length;
-      while (end > 0 && digits[end - 1] === '0') end -= 1;
-      return end <= DOUBLE_DIGITS ? Number(text) : text;
+      return shortDecimal(text) ?? text;
     },
   };
 }
@@ -85,12 +80,7 @@ export function rowDocument(readers: readonly ColumnReader[], row: readonly (str
   for (const [at, reader] of readers.entries()) {
     const text = row[at];
     if (text === null || text === undefined) continue;
-    Object.defineProperty(document, reader.name, {
-      value: reader.read(text),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
+    setField(document, reader.name, reader.read(text));
   }
   return document;
 }
