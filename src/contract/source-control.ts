@@ -26,6 +26,17 @@ const params = z.object({
 });
 const path = '/v1/colloquy/ws/{workspace}/collections/{collection}/sources/{source}';
 
+/** What changes whether, and from where, a source is read. */
+const CONTROL = {
+  method: 'POST',
+  effect: 'update',
+  role: 'admin',
+  params,
+  body: z.object({}),
+  result: SourceReport,
+  envelope: 'data',
+} as const;
+
 /** The sources of collections, while they are read. */
 export const sourceControl = {
   getSource: {
@@ -40,41 +51,23 @@ export const sourceControl = {
     envelope: 'data',
   },
   pauseSource: {
-    method: 'POST',
+    ...CONTROL,
     path: `${path}/pause`,
     title: 'Pause a source',
     summary: 'Stop reading a source; what is read stays.',
-    effect: 'update',
-    role: 'admin',
-    params,
-    body: z.object({}),
-    result: SourceReport,
-    envelope: 'data',
   },
   resumeSource: {
-    method: 'POST',
+    ...CONTROL,
     path: `${path}/resume`,
     title: 'Resume a source',
     summary: 'Go on reading a source where it was, also after an error that stopped it.',
-    effect: 'update',
-    role: 'admin',
-    params,
-    body: z.object({}),
-    result: SourceReport,
-    envelope: 'data',
   },
   restartSource: {
-    method: 'POST',
+    ...CONTROL,
     path: `${path}/restart`,
     title: 'Read a source anew',
     summary:
       'Read a source from the beginning: documents are replaced by what is there now. Those that are gone there stay, unless deleted before.',
-    effect: 'update',
-    role: 'admin',
-    params,
-    body: z.object({}),
-    result: SourceReport,
-    envelope: 'data',
   },
   updateIntegration: {
     method: 'POST',

@@ -39,6 +39,11 @@ export function ended(sentence: string): string {
   return sentence.endsWith('?') ? sentence : `${sentence}.`;
 }
 
+/** A text as a sentence, whether or not it ends like one. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 /** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);

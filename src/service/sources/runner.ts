@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
+import { sentence } from '../../contract/text.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
 import { isGone, type PlacedSource, standStill, stateOf } from './states.ts';
@@ -199,8 +200,4 @@ function stateFor(phase: 'scan' | 'changes'): LiveSource['state'] {
 function reasonOf(error: unknown): string {
   if (error instanceof SourceError || error instanceof ApiError) return sentence(error.message);
   return 'The source failed in a way that is not known; the log of the service says more.';
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -67,7 +67,7 @@ export const REFUSED_TEXT_MAX = 4 * 1024;
 export interface SourceReader {
   /**
    * Whether the source can be read with these settings: it is there, and lets us in. Rejects a `SourceError` otherwise.
-   * Called when the collection is made, and never while `read` runs.
+   * Called when the collection is made, and after a failure before `read` goes on; never while that runs.
    */
   check(signal: AbortSignal): Promise<void>;
   /**

@@ -49,7 +49,7 @@ export function createSources(context: SourcesContext): Sources {
   const { engine, catalog, usage, log } = context;
   const segment = createSegment({ engine, catalog, usage, log });
   const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
-  /** Sources that stood still by themselves, with the state that they had. */
+  /** Sources of which a call changes the records: they are not read meanwhile. */
   const held = new Set<string>();
   let release: (() => void) | undefined;
   let isClosed = false;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { Source } from '../../contract/sources.ts';
+import { sentence } from '../../contract/text.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_KIND } from '../ingest/sources.ts';
 import { isPulled, kindOf } from './kinds.ts';
@@ -89,8 +90,4 @@ function stateAndMessage(
     WAITING: checkpoint === null ? 'Connecting.' : 'Waiting.',
   }[live.state];
   return { state: live.state, since: live.since, message };
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
