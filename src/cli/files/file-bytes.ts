@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { type Compression, compressionOf, decompressed, MAGIC_BYTES } from '../../contract/decompression.ts';
+import { type Compression, compressionOf, decompressed, MAGIC_BYTES } from '../../contract/compressed-files.ts';
 import type { FilePiece } from '../../mcp/tools/file.ts';
 
 const PIECE_BYTES = 512 * 1024;

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
-import { limitExpansion } from '../../contract/decompression.ts';
+import { limitExpansion } from '../../contract/compressed-files.ts';
 import { ApiError } from '../../contract/errors.ts';
 
 /** Parts of a ZIP archive, found by its directory; nothing is read but what is asked for. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { CompressionError, inflated, unsnapped, unzstd } from '../compression.ts';
+import { CompressionError, inflated, unsnapped, unzstd } from '../compressed-blocks.ts';
 import { AvroError } from './cursor.ts';
 
 /** The most bytes of a block, also when it is decompressed; writers make blocks of 16 kB to a few MB. */

@@ -1,4 +1,4 @@
-import { limitExpansion } from '../decompression.ts';
+import { limitExpansion } from '../compressed-files.ts';
 import { ApiError } from '../errors.ts';
 import { isObject, type JsonObject, stringifyJson } from '../json/json.ts';
 import { ITEM_VALUES_MAX } from '../json/json-scan.ts';

@@ -1,4 +1,4 @@
-import { CompressionError, unlz4, unsnapped, unzipped, unzstd } from '../../contract/compression.ts';
+import { CompressionError, unlz4, unsnapped, unzipped, unzstd } from '../../contract/compressed-blocks.ts';
 
 /** Some messages that were written, and may be compressed, together; all of one producer. */
 export interface RecordBatch {

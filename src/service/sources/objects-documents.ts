@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { openAvro } from '../../contract/avro/container.ts';
-import { compressionOf, decompressed, MAGIC_BYTES } from '../../contract/decompression.ts';
+import { compressionOf, decompressed, MAGIC_BYTES } from '../../contract/compressed-files.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { CsvRows, OpenedRow, ParquetRows } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';

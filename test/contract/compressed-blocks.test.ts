@@ -1,6 +1,13 @@
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { CompressionError, inflated, unlz4, unsnapped, unzipped, unzstd } from '../../src/contract/compression.ts';
+import {
+  CompressionError,
+  inflated,
+  unlz4,
+  unsnapped,
+  unzipped,
+  unzstd,
+} from '../../src/contract/compressed-blocks.ts';
 
 const MIB = 1024 * 1024;
 
