@@ -1,6 +1,6 @@
 import { DuckDBInstance, type DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KeptStatements, openWriter, type Writer } from '../../../src/engine/duckdb/storage/writer.ts';
+import { KeptStatements, openWriter, type Writer } from '../../../src/engine/duckdb/connections/writer.ts';
 
 let instance: DuckDBInstance;
 let statements: KeptStatements;

@@ -2,7 +2,7 @@ import { cpSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { Store } from '../../../src/engine/duckdb/storage/store.ts';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { longTest } from '../../long.ts';
 import { LIMITS as USUAL } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
@@ -12,7 +12,7 @@ const LIMITS = { ...USUAL, memoryBytes: 128 * MIB };
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let folder: ReturnType<typeof temporaryFolder>;
-let store: Store;
+let store: FileStore;
 beforeEach(async () => {
   folder = temporaryFolder();
   store = await open(folder.file);
@@ -22,7 +22,7 @@ afterEach(async () => {
   folder.dispose();
 });
 
-const open = (file: string) => Store.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
+const open = (file: string) => FileStore.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
 const logBytes = () => statSync(`${folder.file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Writes more than the maximum size of the log. */

@@ -13,17 +13,18 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Run } from '../../../src/engine/duckdb/connections/writer.ts';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { withMarks } from '../../../src/engine/duckdb/storage/log-marks.ts';
 import { checkpoint } from '../../../src/engine/duckdb/storage/merge.ts';
-import { type Run, Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { LIMITS } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const open = (file: string) => Store.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
+const open = (file: string) => FileStore.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
 
 let folder: ReturnType<typeof temporaryFolder>;
-let store: Store;
+let store: FileStore;
 let copies = 0;
 beforeEach(async () => {
   folder = temporaryFolder();

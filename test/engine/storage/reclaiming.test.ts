@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { Reclaiming, takenRows, UNREAD_LONG_MS } from '../../../src/engine/duckdb/storage/merge.ts';
-import { Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { LIMITS } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
 
@@ -10,10 +10,10 @@ const LOG = { info: () => undefined, warn: () => undefined, error: () => undefin
 const ROWS = 4 * 122_880;
 
 let folder: ReturnType<typeof temporaryFolder>;
-let store: Store;
+let store: FileStore;
 beforeEach(async () => {
   folder = temporaryFolder();
-  store = await Store.open({ file: folder.file, limits: LIMITS, log: LOG, load: async () => undefined });
+  store = await FileStore.open({ file: folder.file, limits: LIMITS, log: LOG, load: async () => undefined });
   await store.transaction(async (sql) => {
     await sql('CREATE TABLE x (n INTEGER, text VARCHAR)');
     await sql(`INSERT INTO x SELECT i, NULL FROM range(${ROWS}) t(i)`);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { Stillness } from '../../../src/engine/duckdb/storage/stillness.ts';
-import { Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { LIMITS } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
 
@@ -10,10 +10,10 @@ const LOG = { info: () => undefined, warn: () => undefined, error: () => undefin
 const COUNT = 'SELECT count(*) FROM x';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let store: Store;
+let store: FileStore;
 beforeEach(async () => {
   folder = temporaryFolder();
-  store = await Store.open({ file: folder.file, limits: LIMITS, log: LOG, load: async () => undefined });
+  store = await FileStore.open({ file: folder.file, limits: LIMITS, log: LOG, load: async () => undefined });
   await store.transaction((sql) => sql('CREATE TABLE x (n INTEGER)'));
 });
 afterEach(() => folder.dispose());

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Store } from '../../../src/engine/duckdb/storage/store.ts';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { LIMITS } from '../fixture.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { runScript } from '../script.ts';
@@ -110,10 +110,10 @@ function signal() {
   return { give, given };
 }
 
-describe('Store.still()', () => {
+describe('FileStore.still()', () => {
   test('waits for what writes, holds up what wants to, and lets reading go on', async () => {
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-    const store = await Store.open({ file: folder.file, limits: LIMITS, log, load: async () => undefined });
+    const store = await FileStore.open({ file: folder.file, limits: LIMITS, log, load: async () => undefined });
     const order: string[] = [];
     await store.transaction((sql) => sql('CREATE TABLE x (n INTEGER)'));
     const [firstRuns, firstMayEnd, isStill, stillMayEnd] = [signal(), signal(), signal(), signal()];

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, statSync, truncateSync } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Run } from '../../../src/engine/duckdb/storage/writer.ts';
+import type { Run } from '../../../src/engine/duckdb/connections/writer.ts';
 import { migrate } from '../../../src/engine/duckdb/tables/migrations.ts';
 import { isLong } from '../../long.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';

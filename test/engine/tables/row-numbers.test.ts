@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KeptStatements, sqlOn } from '../../../src/engine/duckdb/storage/writer.ts';
+import { KeptStatements, sqlOn } from '../../../src/engine/duckdb/connections/writer.ts';
 import { newTable } from '../../../src/engine/duckdb/tables/catalog.ts';
 import { hashOf } from '../../../src/engine/duckdb/tables/columns.ts';
 import { deleteRows, findRows } from '../../../src/engine/duckdb/tables/find-rows.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Sql } from '../../../src/engine/duckdb/storage/store.ts';
+import type { Sql } from '../../../src/engine/duckdb/connections/store.ts';
 import { newTable } from '../../../src/engine/duckdb/tables/catalog.ts';
 import { createStats } from '../../../src/engine/duckdb/tables/stats.ts';
 import { doc, openSmall, temporaryFolder } from '../harness.ts';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
-import { type Run, Store } from '../../../src/engine/duckdb/storage/store.ts';
+import type { Run } from '../../../src/engine/duckdb/connections/writer.ts';
+import { FileStore } from '../../../src/engine/duckdb/storage/file-store.ts';
 import { dropKept } from '../../../src/engine/duckdb/tables/trash.ts';
 import type { Change, Engine, Keep, Kept, RecordChange } from '../../../src/engine/engine.ts';
 import { LIMITS } from '../fixture.ts';
@@ -284,7 +285,7 @@ describe('documents in the trash', () => {
     );
     for (const id of ids) await engine.deleteDocuments('t', [id], keep(id));
     await engine.close();
-    const store = await Store.open({ file: folder.file, limits: LIMITS, log: SILENT, load: async () => undefined });
+    const store = await FileStore.open({ file: folder.file, limits: LIMITS, log: SILENT, load: async () => undefined });
     const texts: string[] = [];
     await store.transaction((sql) => {
       const spied: Run = (text, ...values) => {

@@ -2,8 +2,8 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewDocument } from '../../documents.ts';
 import type { RowsOptions, RowsProgress } from '../../rows.ts';
+import type { Sql } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { acceptDocuments, outcomesOf } from '../tables/accept.ts';
 import { dataTable, putTable, type Table, tableOf } from '../tables/catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE } from '../tables/columns.ts';
@@ -42,7 +42,7 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
   const run = async () => {
     shortcuts.knownIds.forget(table.id);
     return await transaction(async (sql) => {
-      if (isWider) await alterTable(sql, catalog, table, { after, retyped: [] });
+      if (isWider) await alterTable(sql, context, table, { after, retyped: [] });
       return part.rows === 0 ? NOTHING_ADDED : await insertPart(sql, after, adding);
     });
   };

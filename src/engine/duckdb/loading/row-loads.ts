@@ -3,7 +3,6 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { Engine } from '../../engine.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
 import { engineErrorText, isDiskFull, isFatal } from '../connections/engine-error.ts';
-import { writeError } from '../storage/storage-errors.ts';
 import { requireTable, type Table } from '../tables/catalog.ts';
 import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
@@ -88,7 +87,7 @@ const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 function loadError(context: RowLoadsContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
   if (signal.aborted) return signal.reason;
   if (rows.kind === 'parquet' && isOfFile(error)) return unreadable(error, rows.path);
-  return writeError('add the rows of the file', context.file, error);
+  return context.store.writeError('add the rows of the file', error);
 }
 
 function relationOf(
@@ -165,14 +164,14 @@ function requireIdColumn({ names }: Relation, idField: string | undefined): void
 const NO_ROWS: PartToAdd['part'] = { from: '(SELECT 0 AS l WHERE false)', rows: 0, first: 0, last: 0 };
 
 async function withTable(context: RowLoadsContext, id: string, work: (table: Table) => Promise<void>): Promise<void> {
-  const { catalog, locks, file } = context;
+  const { store, catalog, locks } = context;
   await locks.hold([tableLock(id)], async () => {
     const table = requireTable(catalog, id);
     try {
       await work(table);
     } catch (error) {
       if (isOfFile(error)) throw error;
-      throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+      throw store.writeError(`write to collection "${table.workspace}.${table.name}"`, error);
     } finally {
       context.written(id);
     }

@@ -5,7 +5,6 @@ import type { JsonValue } from '../../../contract/json/json.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import type { EngineLimits } from '../../engine.ts';
 import type { ColumnProfile, ResultPage, ResultRows, Results } from '../../results.ts';
-import { exportsFolder } from '../connections/exports-folder.ts';
 import { open } from '../gate/parse.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { writeParquet } from '../results/parquet-write.ts';
@@ -37,12 +36,11 @@ interface Context {
   store: ResultStore;
   queries: Pick<Queries, 'inPlace'>;
   limits: EngineLimits;
-  /** The engine's database file. */
-  file: string;
+  exportsFolder: string;
 }
 
 /** Reads kept results like collections: in turn, through the gate, in a read-only transaction. */
-export function createResults({ store, queries, limits, file }: Context): Results {
+export function createResults({ store, queries, limits, exportsFolder }: Context): Results {
   const reading = async <T>(
     id: string,
     signal: AbortSignal | undefined,
@@ -61,13 +59,13 @@ export function createResults({ store, queries, limits, file }: Context): Result
     });
   };
   return {
-    exportsFolder: exportsFolder(file),
+    exportsFolder,
     read: (id, page, signal) =>
       reading(id, signal, (connection, table, stop) => readPage(connection, table, page, limits, stop)),
     profile: (id, signal) => reading(id, signal, readProfile),
     writeParquet: (id, name, signal) =>
       reading(id, signal, (connection, table) =>
-        writeParquet(connection, { table: fromTable(table), columns: table.stored }, join(exportsFolder(file), name)),
+        writeParquet(connection, { table: fromTable(table), columns: table.stored }, join(exportsFolder, name)),
       ),
     drop: (id) => store.drop(id),
   };

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
-import { exportsFolder } from '../connections/exports-folder.ts';
+import type { Folders } from '../connections/folders.ts';
 import { quoteText } from '../sql/names.ts';
 
 /**
@@ -22,19 +22,14 @@ const DISK_MAX = 1024 * MIB;
 /** Small results take as many blocks as they have columns; with the default size that would be 256 KiB each. */
 const BLOCK_BYTES = '16384';
 
-/** Folder beside the database file for results that do not fit into memory. */
-export function resultsFolder(file: string): string {
-  return join(dirname(file), 'results');
-}
-
-/**
- * `file` is the engine's database file; `count` distinguishes the openings of one process, since statements still
- * running on an earlier one keep its files.
- */
-export async function openResultDatabase(file: string, limits: EngineLimits, count: number): Promise<ResultDatabase> {
-  const folder = resultsFolder(file);
-  if (count === 1) rmSync(folder, { recursive: true, force: true });
-  const temp = join(folder, String(count));
+/** `count` distinguishes the openings of one process, since statements still running on an earlier one keep its files. */
+export async function openResultDatabase(
+  { results, exports }: Folders,
+  limits: EngineLimits,
+  count: number,
+): Promise<ResultDatabase> {
+  if (count === 1) rmSync(results, { recursive: true, force: true });
+  const temp = join(results, String(count));
   mkdirSync(temp, { recursive: true, mode: 0o700 });
   const memoryBytes = Math.min(MEMORY_MAX, Math.max(MEMORY_MIN, Math.floor(limits.memoryBytes / 4)));
   const instance = await DuckDBInstance.create(':memory:', {
@@ -52,7 +47,7 @@ export async function openResultDatabase(file: string, limits: EngineLimits, cou
     // If given when the instance is created, it is reported but not enforced.
     await connection.run(`SET GLOBAL max_temp_directory_size = '${Math.min(DISK_MAX, limits.tempBytesMax)}B'`);
     // Parquet is written by the engine itself; the gate lets no SQL of a caller name a file.
-    await connection.run(`SET GLOBAL allowed_directories = [${quoteText(exportsFolder(file))}]`);
+    await connection.run(`SET GLOBAL allowed_directories = [${quoteText(exports)}]`);
     await connection.run('SET GLOBAL enable_external_access = false');
     await connection.run('SET GLOBAL errors_as_json = true');
     await connection.run('SET GLOBAL lock_configuration = true');

@@ -4,6 +4,7 @@ import type { EngineLimits } from '../../engine.ts';
 import type { Log } from '../../log.ts';
 import type { Keeping, KeepRequest } from '../../results.ts';
 import { isFatal } from '../connections/engine-error.ts';
+import type { Folders } from '../connections/folders.ts';
 import { createSessions, type Sessions } from '../connections/sessions.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
@@ -76,10 +77,8 @@ interface Opened {
   sessions: Sessions;
 }
 
-/**
- * `file` is the engine's database file: what does not fit into memory is written beside it. Opened at the first result.
- */
-export function createResultStore(file: string, limits: EngineLimits, log: Log): ResultStore {
+/** Opened at the first result. */
+export function createResultStore(folders: Folders, limits: EngineLimits, log: Log): ResultStore {
   const tables = new Map<string, KeptTable>();
   let opened: Promise<Opened> | undefined;
   let openings = 0;
@@ -87,7 +86,7 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
 
   const open = async (): Promise<Opened> => {
     if (isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
-    opened ??= openResultDatabase(file, limits, ++openings).then((database) => ({
+    opened ??= openResultDatabase(folders, limits, ++openings).then((database) => ({
       database,
       sessions: createSessions(() => database.connect()),
     }));

@@ -1,7 +1,7 @@
 import { type JsonObject, stringifyJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { WriteOutcome } from '../../engine.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import type { Table } from '../tables/catalog.ts';
 import { type Change, changeAll } from '../tables/change.ts';
 import { IS_LIVE, type TableShape, widenTable } from '../tables/columns.ts';

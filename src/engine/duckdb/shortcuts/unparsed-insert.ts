@@ -1,6 +1,6 @@
 import { blobValue } from '@duckdb/node-api';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { Run } from '../storage/writer.ts';
+import type { Run } from '../connections/store.ts';
 import { dataTable, type Table } from '../tables/catalog.ts';
 import { insertStatement, lineOf, linesIn } from '../tables/insert.ts';
 import { TEXT_MAX } from '../values/lines.ts';

@@ -3,6 +3,8 @@ import type { NewSpelling } from '../../field-news.ts';
 
 /** The catalog in which everything stored is. */
 export const CATALOG = '_colloquy';
+/** Schema of unqualified names in SQL. */
+export const DEFAULT_SCHEMA = 'commons';
 
 /** The columns that every collection has: a document's id, and its event time. */
 export const ID_COLUMN = '_id';

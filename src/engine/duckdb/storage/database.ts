@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
-import { exportsFolder } from '../connections/exports-folder.ts';
-import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
+import { foldersIn } from '../connections/folders.ts';
+import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
   findUnreadLog,
@@ -18,20 +18,12 @@ import {
 import { lacksLog, missingLogError, readMarks } from './log-marks.ts';
 import { isHeldError, openError } from './storage-errors.ts';
 
-/** Schema of unqualified names in SQL. */
-export const DEFAULT_SCHEMA = 'commons';
-
 /**
  * How much of a table a checkpoint rewrites to reclaim the space of deleted rows; the next one continues. Queries and
  * writes wait meanwhile. Measured with a million documents of 1 kB, two thirds of them deleted all over: 8 rewrites four
  * pieces of 122,880 rows in 1.4 s, 2 rewrites two in 0.6 s.
  */
 const VACUUM_TASKS = 2;
-
-/** Folder beside the database file for files whose rows are being added. */
-export function spoolFolder(file: string): string {
-  return join(dirname(file), 'spool');
-}
 
 /** An open database file. */
 export interface Database {
@@ -67,6 +59,7 @@ export interface Database {
 export async function openDatabase(path: string, limits: EngineLimits, cause?: unknown): Promise<Database> {
   const file = resolve(path);
   const folder = dirname(file);
+  const { spool, exports, temp } = foldersIn(folder);
   let instance: DuckDBInstance | undefined;
   let first: DuckDBConnection | undefined;
   try {
@@ -74,7 +67,7 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     instance = await DuckDBInstance.create(':memory:', {
       threads: String(limits.threads),
       memory_limit: `${limits.memoryBytes}B`,
-      temp_directory: join(folder, 'temp'),
+      temp_directory: temp,
       // Returns memory to the system seconds after a load, not with the next load.
       allocator_background_threads: 'true',
       // The log is merged when nothing else writes (`store.ts`), not by a commit beside other work.
@@ -93,8 +86,7 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const readOnlyCause = await attach(first, file, { cause, unread });
     // The engine reads files that are loaded, and writes exported collections as Parquet, itself; the gate lets no SQL of a
     // caller name a file.
-    const folders = [spoolFolder(file), exportsFolder(file)];
-    await first.run(`SET GLOBAL allowed_directories = [${folders.map(quoteText).join(', ')}]`);
+    await first.run(`SET GLOBAL allowed_directories = [${[spool, exports].map(quoteText).join(', ')}]`);
     // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.

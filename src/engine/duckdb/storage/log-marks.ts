@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
+import type { Run } from '../connections/writer.ts';
 import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
-import type { Run } from './writer.ts';
 
 /**
  * A database file tells whether a log belongs to it, so that it is not taken for the whole database without one.

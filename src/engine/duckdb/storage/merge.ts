@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sql } from '../connections/writer.ts';
 import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import { isHeldUp } from './storage-errors.ts';
-import type { Sql } from './writer.ts';
 
 /** How often a merge that is held up by queries is retried. */
 const HELD_UP_MS = 10;

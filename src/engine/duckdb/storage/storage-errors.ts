@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
-import type { EngineSize } from '../../engine.ts';
 import { isDamage, isDiskFull, isFatal, engineErrorText as messageOf } from '../connections/engine-error.ts';
+import type { Sql } from '../connections/writer.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
 
 /** Whether a statement failed only because the database did, or was closed to be reopened: a retry may succeed. */
@@ -38,6 +38,17 @@ export class OutcomeUnknown extends Error {
 export function mayBeCommitted(error: unknown): boolean {
   // After an earlier failure the statement was refused before it began.
   return isFatal(error) && !/because of a previous fatal error/i.test(messageOf(error));
+}
+
+/**
+ * Commits. `onLate` is called with an error that came after the transaction was stored: the work is done, but the database
+ * may be unusable.
+ */
+export async function committed(sql: Sql, onLate: (error: unknown) => void): Promise<void> {
+  await sql.again('COMMIT').catch((error: unknown) => {
+    if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
+    onLate(error);
+  });
 }
 
 /** Whether a file could not be opened because another process has it open. */
@@ -136,21 +147,6 @@ export function writeError(what: string, file: string, error: unknown): ApiError
     );
   }
   return new ApiError('internal', `Cannot ${what}: ${firstLine(message)}.`, { cause: error });
-}
-
-/** The contract's error for a failed change of size. */
-export function resizeError({ threads, memoryBytes }: EngineSize, error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  const what = `Cannot resize the engine to ${threads} threads and ${Math.floor(memoryBytes / 1024 / 1024)} MiB of memory`;
-  if (/Out of Memory|could not free up enough memory/i.test(message)) {
-    return new ApiError(
-      'resource_exceeded',
-      `${what}: what runs now holds more memory. Try again when it has finished, or choose a larger size.`,
-      { cause: error },
-    );
-  }
-  return new ApiError('internal', `${what}: ${firstLine(message)}.`, { cause: error });
 }
 
 function firstLine(message: string): string {

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import type { Log } from '../../log.ts';
+import { inTransaction, type Transaction } from '../connections/transactions.ts';
+import { KeptStatements, openWriter, type Writer } from '../connections/writer.ts';
 import { type Database, openDatabase } from './database.ts';
 import { endMerging, isFollowed, prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
 import { checkpoint } from './merge.ts';
-import { openError } from './storage-errors.ts';
-import { inTransaction, type Transaction } from './transactions.ts';
-import { KeptStatements, openWriter, type Writer } from './writer.ts';
+import { committed, openError } from './storage-errors.ts';
 
 export interface StoreOptions {
   file: string;
@@ -73,9 +73,11 @@ export async function openSession(
     session.writers.push(writer);
     await options.load(
       (work) =>
-        inTransaction(writer.sql, work, () => {
-          session.isBroken = true;
-        }),
+        inTransaction(writer.sql, work, () =>
+          committed(writer.sql, () => {
+            session.isBroken = true;
+          }),
+        ),
       database.readOnlyCause !== undefined,
     );
     if (database.readOnlyCause !== undefined) {

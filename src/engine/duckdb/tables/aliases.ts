@@ -1,5 +1,5 @@
+import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { typeOf } from '../values/types.ts';
 import { convert } from './alter.ts';
 import { type Alias, type Table, viewOf } from './catalog.ts';

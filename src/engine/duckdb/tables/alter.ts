@@ -1,4 +1,5 @@
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import type { ColumnStep } from '../connections/store.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { declaredJson, isDeclaredShape, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, kindOf, type ObjectShape, type Shape } from '../values/shape.ts';
@@ -7,27 +8,39 @@ import { structureOf, typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
 
 /**
- * The statements that turn a table of one shape into a wider one, keeping every value. They must come before the
+ * The steps that turn a table of one shape into a wider one, keeping every value. They must come before the
  * transaction's first DELETE or INSERT on the table: DuckDB refuses to commit the other order.
  *
  * A new field of a struct is a type change, too: `ADD COLUMN list.element.field` of DuckDB 1.5 corrupts the heap.
  */
-export function alterStatements(table: string, from: TableShape, to: TableShape): string[] {
-  const statements: string[] = [];
+export function alterSteps(from: TableShape, to: TableShape): ColumnStep[] {
+  const steps: ColumnStep[] = [];
   for (const [key, shape] of to.columns) {
     const before = from.columns.get(key);
     const column = quoteName(key);
     if (before === undefined) {
-      statements.push(`ALTER TABLE ${table} ADD COLUMN ${column} ${typeOf(shape)}`);
+      steps.push({ do: 'add', column, type: typeOf(shape) });
     } else if (typeOf(before) !== typeOf(shape)) {
-      const value = convert(before, shape, column);
-      statements.push(`ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${typeOf(shape)} USING ${value}`);
+      const using = convert(before, shape, column);
+      steps.push({ do: 'set', column, type: typeOf(shape), using, onlyAddsFields: onlyAddsFields(before, shape) });
     }
   }
-  if (to.extra && !from.extra) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(EXTRA_COLUMN)} JSON`);
+  if (to.extra && !from.extra) steps.push({ do: 'add', column: quoteName(EXTRA_COLUMN), type: 'JSON' });
   if (to.strays.size > 0 && from.strays.size === 0)
-    statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(STRAYS_COLUMN)} JSON`);
-  return statements;
+    steps.push({ do: 'add', column: quoteName(STRAYS_COLUMN), type: 'JSON' });
+  return steps;
+}
+
+/** Whether the types differ only in fields that objects, at any depth, have besides. */
+function onlyAddsFields(from: Shape, to: Shape): boolean {
+  if (typeOf(from) === typeOf(to)) return true;
+  if (isListShape(from) && isListShape(to)) return onlyAddsFields(from.element, to.element);
+  if (isMapShape(from) && isMapShape(to)) return onlyAddsFields(from.values, to.values);
+  if (!isObjectShape(from) || !isObjectShape(to)) return false;
+  return [...from.fields].every(([key, one]) => {
+    const other = to.fields.get(key);
+    return other !== undefined && onlyAddsFields(one, other);
+  });
 }
 
 /** The columns whose values are of another kind in `to`, if some may have strays, which may be of that kind. */

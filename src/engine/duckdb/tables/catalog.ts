@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import type { StoredRecord } from '../../engine.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import {
   CATALOG,
   createNames,
@@ -12,7 +13,6 @@ import {
   quoteText,
   schemaOf,
 } from '../sql/names.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
 import { holdsTyped } from '../values/as-written.ts';
 import { jsonFieldsOf } from '../values/json-fields.ts';
 import { objectsIn } from '../values/shape.ts';

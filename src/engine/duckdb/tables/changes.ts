@@ -1,8 +1,7 @@
 import { ApiError } from '../../../contract/errors.ts';
 import type { Change, RecordChange } from '../../engine.ts';
-import { CATALOG, foldName, ID_COLUMN, quoteName, schemaOf, TIME_COLUMN } from '../sql/names.ts';
-import { DEFAULT_SCHEMA } from '../storage/database.ts';
-import type { Sql } from '../storage/store.ts';
+import type { Sql } from '../connections/store.ts';
+import { CATALOG, DEFAULT_SCHEMA, foldName, ID_COLUMN, quoteName, schemaOf, TIME_COLUMN } from '../sql/names.ts';
 import { createAliasView, forgetAlias, storeAlias } from './aliases.ts';
 import {
   aliasesOver,

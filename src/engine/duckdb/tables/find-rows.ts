@@ -1,5 +1,5 @@
+import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
 import { andKept, oldestKeptMicros } from './retention.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import type { Run } from '../connections/store.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
-import type { Run } from '../storage/writer.ts';
 import { storedSql } from '../values/declared.ts';
 import { documentText } from '../values/document-text.ts';
 import { storedText } from '../values/exact-text.ts';

@@ -1,8 +1,8 @@
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { holdsTextOf, literally, placeOf, strayCountsSql, straysSql } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
 import { isLongDecimal, isTypedShape, typedIn } from '../values/declared.ts';
 import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
 import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';

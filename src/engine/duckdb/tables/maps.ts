@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { type Changed, changedIn, type Path, partsOf, shapeAt, valuesAt, withShape } from '../values/paths.ts';
 import {
   isListShape,

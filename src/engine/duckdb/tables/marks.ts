@@ -1,5 +1,5 @@
+import type { Sql } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { isListShape, isMapShape, isObjectShape, objectsIn, type Shape } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { lastColumns, type TableShape } from './columns.ts';

@@ -1,5 +1,5 @@
 import type { Batch } from '../../batches.ts';
-import type { Sql } from '../storage/store.ts';
+import type { Sql } from '../connections/store.ts';
 
 /*
  * What the sources of tables remember of single items at the other end. It may be millions of entries, so it is neither

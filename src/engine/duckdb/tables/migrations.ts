@@ -1,6 +1,6 @@
 import { ApiError } from '../../../contract/errors.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { ID_COLUMN, quoteName } from '../sql/names.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable } from './catalog.ts';
 import { HASH_COLUMN, hashOf } from './columns.ts';
 

@@ -1,6 +1,6 @@
 import type { Purged } from '../../engine.ts';
+import type { Sql } from '../connections/store.ts';
 import { quoteText } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, IS_LIVE } from './columns.ts';
 import { rowKeyOf } from './find-rows.ts';
@@ -15,11 +15,15 @@ export async function purgeExpired(sql: Sql, table: Table, nowMs: number): Promi
   if (table.retentionSecs === null) return { docCount: 0, bytes: 0 };
   const name = dataTable(table.id);
   const now = `${quoteText(new Date(nowMs).toISOString())}::TIMESTAMP WITH TIME ZONE`;
-  const key = rowKeyOf(table).column;
+  const { column: key, type } = rowKeyOf(table);
   const rows = await sql(
-    `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN
-       (SELECT ${key} FROM ${name} WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs, now)}) LIMIT ${STEP_MAX})
-     RETURNING strlen(${columnsText(columnNames(table.shape))})`,
+    `SELECT ${key}, strlen(${columnsText(columnNames(table.shape))}) FROM ${name}
+     WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs, now)}) LIMIT ${STEP_MAX}`,
   );
-  return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };
+  const keys = rows.map(([one]) => (typeof one === 'bigint' ? String(one) : JSON.stringify(one)));
+  await sql(
+    `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN (SELECT unnest(from_json($1, '["${type}"]')))`,
+    `[${keys.join(',')}]`,
+  );
+  return { docCount: rows.length, bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
 }

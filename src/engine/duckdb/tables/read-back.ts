@@ -1,7 +1,7 @@
 import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import type { Sql } from '../connections/store.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { asWritten } from '../values/as-written.ts';
 import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';

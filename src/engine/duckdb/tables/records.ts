@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../../contract/json/json.ts';
 import type { RecordChange } from '../../engine.ts';
-import type { Sql } from '../storage/store.ts';
+import type { Sql } from '../connections/store.ts';
 
 /** Stores a metadata record, replacing the one of its kind and key, or deletes that one. */
 export async function storeRecord(sql: Sql, change: RecordChange): Promise<void> {

@@ -1,6 +1,6 @@
 import { parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { changedIn, type Path, shapeAt, withShape } from '../values/paths.ts';
 import { type Intake, isObjectShape, type Kind, type Shape } from '../values/shape.ts';
 import type { Table } from './catalog.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
+import type { ColumnStep, Sql } from '../connections/store.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { documentText } from '../values/document-text.ts';
 import type { Shape } from '../values/shape.ts';
 import { merge, split, straysFrom, straysText } from '../values/strays.ts';
@@ -17,12 +17,15 @@ import { type RowMatch, updateRows } from './update-rows.ts';
 const STEP = 5_000;
 
 /**
- * The statements that give columns types that do not hold their values: each value becomes a stray, of which a column of
+ * The steps that give columns types that do not hold their values: each value becomes a stray, of which a column of
  * text has the text. They must come before the transaction's first change of a row; `refit` follows.
  */
-export function emptyStatements(table: string, from: TableShape, to: ReadonlyMap<string, Shape>): string[] {
+export function emptySteps(from: TableShape, to: ReadonlyMap<string, Shape>): ColumnStep[] {
   const strays = quoteName(STRAYS_COLUMN);
-  const statements: string[] = [];
+  const steps: ColumnStep[] = [];
+  const set = (column: string, type: string, using: string) => {
+    steps.push({ do: 'set', column, type, using, onlyAddsFields: false });
+  };
   for (const [name, shape] of to) {
     const before = from.columns.get(name);
     if (before === undefined) continue;
@@ -32,19 +35,16 @@ export function emptyStatements(table: string, from: TableShape, to: ReadonlyMap
     const added = `${quoteText(`{${JSON.stringify(place)}:`)} || CAST(${toJson(before, column)} AS VARCHAR) || ${rest}`;
     const isThere = `list_contains(json_keys(${strays}), ${quoteText(place)})`;
     const all = `CASE WHEN ${column} IS NULL OR coalesce(${isThere}, false) THEN ${strays} ELSE CAST(${added} AS JSON) END`;
-    statements.push(`ALTER TABLE ${table} ALTER COLUMN ${strays} SET DATA TYPE JSON USING ${all}`);
-    const setType = `ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${typeOf(shape)} USING`;
-    if (shape !== 'string') statements.push(`${setType} CAST(NULL AS ${typeOf(shape)})`);
+    set(strays, 'JSON', all);
+    if (shape !== 'string') set(column, typeOf(shape), `CAST(NULL AS ${typeOf(shape)})`);
     else {
       // Most rows have no other stray: then what is text needs none.
       const isOnlyText = `${isTextStray(place)} AND len(json_keys(${strays})) = 1`;
-      statements.push(
-        `${setType} json_extract_string(${strays}, ${pointer(place)})`,
-        `ALTER TABLE ${table} ALTER COLUMN ${strays} SET DATA TYPE JSON USING CASE WHEN ${isOnlyText} THEN NULL ELSE ${strays} END`,
-      );
+      set(column, typeOf(shape), `json_extract_string(${strays}, ${pointer(place)})`);
+      set(strays, 'JSON', `CASE WHEN ${isOnlyText} THEN NULL ELSE ${strays} END`);
     }
   }
-  return statements;
+  return steps;
 }
 
 /** Puts the strays of these columns into them, as far as they fit now; documents in the trash, too. */

@@ -1,6 +1,6 @@
 import type { TableStats } from '../../engine.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, IS_LIVE } from './columns.ts';
 import { columnsText } from './read-back.ts';

@@ -1,5 +1,5 @@
 import type { Batch, BatchOutcome } from '../../batches.ts';
-import type { Sql } from '../storage/store.ts';
+import type { Sql } from '../connections/store.ts';
 import { acceptDocuments, outcomesOf } from './accept.ts';
 import type { Table } from './catalog.ts';
 import { deleteVisible } from './find-rows.ts';

@@ -1,14 +1,14 @@
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, OnFieldNews, TextOutcome } from '../../engine.ts';
+import type { Locks } from '../connections/locks.ts';
+import type { Sql, Store, Transaction } from '../connections/store.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
 import { insertText } from '../shortcuts/unparsed-insert.ts';
-import type { Locks } from '../storage/locks.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
 import type { Shape } from '../values/shape.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { createAliasView } from './aliases.ts';
-import { alterStatements, convertedColumns } from './alter.ts';
+import { alterSteps, convertedColumns } from './alter.ts';
 import {
   aliasesOver,
   type Catalog,
@@ -27,11 +27,10 @@ import { insertDocuments } from './insert.ts';
 import { withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
 import type { Written } from './places.ts';
-import { emptyStatements, refit } from './retype.ts';
+import { emptySteps, refit } from './retype.ts';
 
 export interface WritesContext {
-  /** Path of the database file, for messages. */
-  file: string;
+  store: Store;
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
@@ -148,7 +147,7 @@ interface Stored {
  * table's wider shape is put into the catalog once it is durable.
  */
 async function store(
-  { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
+  context: WritesContext,
   before: Table,
   { shape, retyped, ids, given = ids, written, onNews }: Stored,
   insert: (
@@ -158,6 +157,8 @@ async function store(
     existed: ReadonlyMap<string, bigint>,
   ) => Promise<void>,
 ): Promise<Map<string, bigint>> {
+  const { catalog, locks, transaction } = context;
+  const { knownIds } = context.shortcuts;
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
   const now = BigInt(Date.now()) * 1_000n;
@@ -165,7 +166,7 @@ async function store(
   knownIds.add(before.id, ids);
   const run = async () => {
     const stored = await transaction(async (sql) => {
-      if (isWider) await alterTable(sql, catalog, before, { after: table, retyped });
+      if (isWider) await alterTable(sql, context, before, { after: table, retyped });
       const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
       await insert(sql, table, (id) => existed.get(id) ?? now, existed);
       return existed;
@@ -191,7 +192,7 @@ async function store(
 /** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
 export async function alterTable(
   sql: Sql,
-  catalog: Catalog,
+  { catalog, store }: Pick<WritesContext, 'catalog' | 'store'>,
   before: Table,
   { after, retyped }: { after: Table; retyped: readonly string[] },
 ): Promise<void> {
@@ -199,7 +200,8 @@ export async function alterTable(
   const isEmptied = (name: string) => retyped.includes(name) && before.shape.columns.has(name);
   const emptied = new Map([...after.shape.columns].filter(([name]) => isEmptied(name)));
   const from = { ...before.shape, columns: new Map([...before.shape.columns, ...emptied]) };
-  const statements = [...alterStatements(data, from, after.shape), ...emptyStatements(data, before.shape, emptied)];
+  const steps = [...alterSteps(from, after.shape), ...emptySteps(before.shape, emptied)];
+  const statements = store.columnStatements(data, steps);
   for (const statement of statements) await sql(statement);
   // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
   if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));

@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../../contract/json/json.ts';
 import type { Kept } from '../../engine.ts';
+import type { Sql } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';

@@ -1,6 +1,6 @@
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import type { Sql } from '../connections/store.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
 import { storedSql } from '../values/declared.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import type { Shape } from '../values/shape.ts';

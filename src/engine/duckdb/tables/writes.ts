@@ -1,8 +1,7 @@
 import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
 import type { TypeChange } from '../../field-news.ts';
+import type { Sql } from '../connections/store.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
-import { writeError } from '../storage/storage-errors.ts';
-import type { Sql } from '../storage/store.ts';
 import { acceptDocuments, outcomesOf } from './accept.ts';
 import { createView, putTable, requireTable, type Table, tableOf } from './catalog.ts';
 import { changeAll } from './change.ts';
@@ -44,7 +43,7 @@ export function tableLock(id: string): string {
 }
 
 export function createWrites(context: WritesContext): Writes {
-  const { catalog, locks, file, shortcuts } = context;
+  const { store, catalog, locks, shortcuts } = context;
 
   /** Runs `work` on a table whose lock is held. */
   const onTable = async <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> => {
@@ -52,7 +51,7 @@ export function createWrites(context: WritesContext): Writes {
     try {
       return await work(table);
     } catch (error) {
-      throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+      throw store.writeError(`write to collection "${table.workspace}.${table.name}"`, error);
     } finally {
       context.written(id);
     }
@@ -220,13 +219,14 @@ async function changeTogether(
 }
 
 /** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
-async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
+async function reshapeTable(context: WritesContext, table: Table): Promise<TypeChange[]> {
+  const { catalog, locks, transaction } = context;
   if (!isOutdated(table.shape)) return [];
   const apply = async (before: Table, { shape, retyped }: Retyped) => {
     if (shape === before.shape) return before;
     return await locks.hold([METADATA_LOCK], async () => {
       const after = tableOf(before, shape);
-      await transaction((sql) => alterTable(sql, catalog, before, { after, retyped }));
+      await transaction((sql) => alterTable(sql, context, before, { after, retyped }));
       putTable(catalog, after);
       return after;
     });

@@ -2,13 +2,16 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
-import type { Log } from '../../log.ts';
-import { isFatal } from '../connections/engine-error.ts';
+import { isDamage, isFatal } from '../connections/engine-error.ts';
+import { resizeError, setSize } from '../connections/size.ts';
+import type { ColumnStep, Store } from '../connections/store.ts';
+import { inTransaction } from '../connections/transactions.ts';
+import type { Sql, Writer } from '../connections/writer.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
 import { checkpoint, Reclaiming, type TakenRows, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
-import { isHeldUp, isLost } from './storage-errors.ts';
+import { committed, damageError, isHeldUp, isLost, writeError } from './storage-errors.ts';
 import {
   closeSession,
   closeWriter,
@@ -19,10 +22,6 @@ import {
   type Session,
   type StoreOptions,
 } from './store-session.ts';
-import { inTransaction, type Transaction } from './transactions.ts';
-import type { Run, Sql, Writer } from './writer.ts';
-
-export type { Log, Run, Sql, StoreOptions, Transaction };
 
 /** How long to wait before merging again: a long log after a failure, or if there is more space to reclaim. */
 const MERGE_AGAIN_MS = 5_000;
@@ -34,7 +33,7 @@ const UNREAD_MS = 250;
  * The open file and its connections. After an error that makes the database unusable (a full disk, above all) it is
  * automatically closed and reopened before the next statement.
  */
-export class Store {
+export class FileStore implements Store {
   readonly #options: StoreOptions;
   #session: Promise<Session>;
   /** The current size, which is also used when the file is reopened. */
@@ -60,8 +59,8 @@ export class Store {
   }
 
   /** Rejects as `openDatabase` does. */
-  static async open(options: StoreOptions): Promise<Store> {
-    return new Store(options, await openSession(options));
+  static async open(options: StoreOptions): Promise<FileStore> {
+    return new FileStore(options, await openSession(options));
   }
 
   /** A connection for queries; the caller closes it. */
@@ -227,7 +226,7 @@ export class Store {
         return await inTransaction(
           sql,
           (one) => work(one, reader),
-          (error) => this.#noteFailure(session, error),
+          () => committed(sql, (error) => this.#noteFailure(session, error)),
         );
       } finally {
         closeWriter(session, connection);
@@ -252,7 +251,7 @@ export class Store {
   }
 
   #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
+    return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, () => committed(sql, onLate)));
   }
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
@@ -286,6 +285,14 @@ export class Store {
     }
   }
 
+  columnStatements(table: string, steps: readonly ColumnStep[]): string[] {
+    return steps.map((step) => alterStatement(table, step));
+  }
+
+  writeError(what: string, error: unknown): ApiError {
+    return writeError(what, this.#options.file, error);
+  }
+
   get size(): EngineSize {
     return this.#size;
   }
@@ -295,34 +302,31 @@ export class Store {
     const session = await this.#ready();
     const before = this.#size;
     const connection = await this.connect();
-    const set = async ({ threads, memoryBytes }: EngineSize) => {
-      await connection.run(`SET GLOBAL memory_limit = '${memoryBytes}B'`);
-      await connection.run(`SET GLOBAL threads = ${threads}`);
-    };
     try {
       this.#size = size;
-      await set(size);
+      await setSize(connection, size);
     } catch (error) {
       // The next session opens with the new size.
       if (this.#noteFailure(session, error)) return;
       this.#size = before;
-      await set(before);
-      throw error;
+      await setSize(connection, before);
+      throw resizeError(size, error);
     } finally {
       connection.closeSync();
     }
   }
 
-  /** Runs `work`, which uses connections of its own, and runs it once more if the database failed meanwhile. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
     const session = await this.#ready();
     try {
-      return await work();
+      return await work().catch(async (error: unknown) => {
+        if (!isLost(error)) throw error;
+        this.#noteFailure(session, causeOf(error));
+        await this.#ready();
+        return work();
+      });
     } catch (error) {
-      if (!isLost(error)) throw error;
-      this.#noteFailure(session, error instanceof ApiError ? error.cause : error);
-      await this.#ready();
-      return work();
+      throw isDamage(causeOf(error)) ? damageError('run the query', this.#options.file, causeOf(error)) : error;
     }
   }
 
@@ -376,6 +380,17 @@ export class Store {
     this.#options.log.info({}, 'the database is open again');
     return session;
   }
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof ApiError ? error.cause : error;
+}
+
+function alterStatement(table: string, step: ColumnStep): string {
+  const { column, type } = step;
+  return step.do === 'add'
+    ? `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`
+    : `ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${type} USING ${step.using}`;
 }
 
 function closing(): ApiError {

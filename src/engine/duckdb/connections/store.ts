@@ -1,0 +1,58 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ApiError } from '../../../contract/errors.ts';
+import type { EngineSize } from '../../engine.ts';
+import type { Transaction } from './transactions.ts';
+import type { Sql } from './writer.ts';
+
+export type { Transaction } from './transactions.ts';
+export type { Run, Sql } from './writer.ts';
+
+/** A change of a table's columns. */
+export type ColumnStep =
+  | { do: 'add'; column: string; type: string }
+  | {
+      do: 'set';
+      column: string;
+      type: string;
+      /** SQL for the value, over the columns as the steps before left them. */
+      using: string;
+      /** Whether it only adds fields to objects: `using` is then the value with NULL for these. */
+      onlyAddsFields: boolean;
+    };
+
+/** Where the data are. All of its connections resolve names in the catalog of `sql/names.ts`. */
+export interface Store {
+  /** A connection for queries, which cannot name anything outside; the caller closes it. */
+  connect(): Promise<DuckDBConnection>;
+
+  /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;
+
+  /** As `transaction`, but only for reading. */
+  read: Transaction;
+
+  /**
+   * Runs `work`, which reads on a connection of its own and must see every row. Once `signal` aborts, `work` is held up
+   * no longer.
+   */
+  reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+
+  /** Runs reads that decide what is written, now or later. Not to be called within a transaction. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T>;
+
+  /** Runs `work`, which uses connections of its own, and runs it once more if the database failed meanwhile. */
+  attempt<T>(work: () => Promise<T>): Promise<T>;
+
+  /** The statements that change the columns of a table, as SQL names it, by these steps, which are in order. */
+  columnStatements(table: string, steps: readonly ColumnStep[]): string[];
+
+  /** The contract's error for a failed write. `what` completes "Cannot …". */
+  writeError(what: string, error: unknown): ApiError;
+
+  readonly size: EngineSize;
+  /** Changes threads and memory at once; if that fails, they stay as they were. One call at a time. */
+  resize(size: EngineSize): Promise<void>;
+
+  /** Makes everything durable and releases it. Idempotent. */
+  close(): Promise<void>;
+}

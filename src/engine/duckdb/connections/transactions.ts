@@ -1,0 +1,25 @@
+import type { Sql } from './writer.ts';
+
+/**
+ * Runs `work` in one transaction: when this resolves, all of it is durable; when it rejects, none of it is in effect,
+ * except for an `OutcomeUnknown`.
+ */
+export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+
+/** `commit` ends the transaction, or rejects if it is not stored. */
+export async function inTransaction<T>(
+  sql: Sql,
+  work: (sql: Sql) => Promise<T>,
+  commit: () => Promise<unknown>,
+): Promise<T> {
+  await sql.again('BEGIN TRANSACTION');
+  try {
+    const result = await work(sql);
+    await commit();
+    return result;
+  } catch (error) {
+    // A failed COMMIT has already rolled back.
+    await sql.again('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
