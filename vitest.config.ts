@@ -11,7 +11,7 @@ export default defineConfig({
   plugins: [markdown],
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/browser/**', 'test/sources/**', '**/*.long.test.ts'],
+    exclude: ['test/browser/**', 'test/sources/**', 'test/lake/**', '**/*.long.test.ts'],
     pool: 'forks',
     // Many tests wait for a process of their own: a third worker uses what is left of two cores.
     maxWorkers: 3,

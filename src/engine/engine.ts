@@ -7,6 +7,7 @@ import type { EngineSize } from './limits.ts';
 import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
+import type { Sharing } from './sharing.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
 export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
@@ -35,6 +36,7 @@ export type {
   RowsOptions,
   RowsProgress,
 } from './rows.ts';
+export type { Sharing } from './sharing.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.
@@ -42,7 +44,7 @@ export type {
  * Every method that fails rejects with an `ApiError` from the contract. Writes are durable when their promise resolves,
  * and visible to every query that starts after that.
  */
-export interface Engine extends Expressions, Batches {
+export interface Engine extends Expressions, Batches, Sharing {
   /** Metadata records as stored, read once at start. */
   readonly records: readonly StoredRecord[];
 

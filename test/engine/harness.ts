@@ -4,10 +4,12 @@ import { basename, dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
+import { openLake } from '../../src/engine/duckdb/open-lake.ts';
 import type { ShortcutName } from '../../src/engine/duckdb/shortcuts/shortcuts.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
 import type { Log } from '../../src/engine/log.ts';
 import { readGiven } from '../../src/service/ingest/intake.ts';
+import { lakeFor, ON_LAKE, sameLake } from '../lake/lake-for.ts';
 
 /** A new folder, which exists until `dispose` is called. */
 export function temporaryFolder() {
@@ -26,8 +28,10 @@ const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 102
 export const SHORTCUTS_OFF: readonly ShortcutName[] =
   process.env['SHORTCUTS'] === 'off' ? ['knownStatements', 'lookups', 'knownIds', 'unparsed', 'columnUpdates'] : [];
 
-export function openSmall(file: string, limits: Partial<EngineLimits> = {}, log?: Log): Promise<Engine> {
-  return openEngine({ file, limits: { ...SMALL, ...limits }, log, shortcutsOff: SHORTCUTS_OFF });
+/** On a database file; where the tests are run for lakes, on a lake that has been made for it. */
+export async function openSmall(file: string, limits: Partial<EngineLimits> = {}, log?: Log): Promise<Engine> {
+  const options = { limits: { ...SMALL, ...limits }, log, shortcutsOff: SHORTCUTS_OFF };
+  return ON_LAKE ? openLake({ ...options, ...(await lakeFor(file)) }) : openEngine({ file, ...options });
 }
 
 /** Creates the workspace `commons` with the collection `docs`, whose table is `t`. */
@@ -87,7 +91,8 @@ export function statusesOf(outcomes: readonly { status: string }[]): string[] {
 
 /** Opens a copy of the current files, as if the process that has them open had just died. */
 export function openAfterCrash(file: string, copy: string): Promise<Engine> {
-  cpSync(dirname(file), copy, { recursive: true });
+  if (ON_LAKE) sameLake(file, join(copy, basename(file)));
+  else cpSync(dirname(file), copy, { recursive: true });
   return openSmall(join(copy, basename(file)));
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
+import type { Change, Engine, EngineLimits, GiveUp, Sharing } from '../engine.ts';
 import type { Log } from '../log.ts';
 import type { Folders } from './connections/folders.ts';
 import { createLocks, type Locks } from './connections/locks.ts';
@@ -27,9 +27,16 @@ export interface Home {
   catalog: Catalog;
   locks: Locks;
   folders: Folders;
+  sharing: HomeSharing;
   copyTo: Engine['copyTo'];
   /** Called once everything is closed. */
-  closed(): void;
+  closed(): unknown;
+}
+
+/** Other processes with the same data. */
+export interface HomeSharing extends Sharing {
+  /** Calls `listener` with the tables whose rows others changed. */
+  onRows(listener: (tables: readonly string[]) => void): void;
 }
 
 export interface EngineParts {
@@ -50,9 +57,12 @@ function isRecord(change: Change) {
 
 /** Puts an engine together. Its folders are its own: what an earlier one left there is removed. */
 export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: off }: EngineParts): Engine {
-  const { store, catalog, locks, folders } = home;
+  const { store, catalog, locks, folders, sharing } = home;
   rmSync(folders.spool, { recursive: true, force: true });
   const stats = createStats(store.read.bind(store));
+  sharing.onRows((tables) => {
+    for (const table of tables) stats.forget(table);
+  });
   const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });
   const transaction = store.transaction.bind(store);
   const context = { store, catalog, locks, transaction, shortcuts, written: stats.forget };
@@ -117,6 +127,9 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
       return store.size;
     },
     copyTo: home.copyTo,
+    refresh: () => sharing.refresh(),
+    alone: (work) => sharing.alone(work),
+    onRecords: (listener) => sharing.onRecords(listener),
     exportTable: exports.write,
     counts: () => store.read(countStored),
     resize: (size) => resizes.hold(['size'], () => store.resize(size)),
@@ -135,7 +148,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
         await locks.idle();
         await shortcuts.knownIds.close();
         await store.close();
-        home.closed();
+        await home.closed();
       })();
       return closing;
     },

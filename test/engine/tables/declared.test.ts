@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/contract/json/json.ts';
 import type { DeclaredType, Engine } from '../../../src/engine/engine.ts';
@@ -165,7 +165,7 @@ test('an alias of decimals and other numbers', async () => {
 test('exports have the types', async () => {
   await add([1.25, '123456789012345678.25'], 'decimal 20 2');
   await engine.query({ sql: 'SELECT v, pg_typeof(v) FROM docs', keep: { id: 'k', rowsMax: 1 } });
-  const exports = join(dirname(folder.file), 'exports');
+  const exports = engine.results.exportsFolder;
   mkdirSync(exports, { recursive: true });
   await engine.results.writeParquet('k', 'k.parquet');
   const parquet = await openParquet(join(exports, 'k.parquet'));

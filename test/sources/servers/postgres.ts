@@ -15,6 +15,7 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
+export const OWNER = { username: 'owner', password: 'owner-secret' };
 export const READER = { username: 'reader', password: 'read-secret' };
 
 export async function startPostgres(): Promise<Postgres> {
@@ -39,7 +40,7 @@ export async function startPostgres(): Promise<Postgres> {
     '-A',
     'scram-sha-256',
     '-U',
-    'owner',
+    OWNER.username,
     '--pwfile',
     await passwordFile(folder, isRoot),
   ]);
@@ -71,7 +72,7 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 async function connect(port: number, database: string): Promise<pg.Client> {
-  const client = new pg.Client({ host: '127.0.0.1', port, user: 'owner', password: 'owner-secret', database });
+  const client = new pg.Client({ host: '127.0.0.1', port, user: OWNER.username, password: OWNER.password, database });
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -80,7 +81,7 @@ async function connect(port: number, database: string): Promise<pg.Client> {
 async function passwordFile(folder: string, isRoot: boolean): Promise<string> {
   const { writeFile } = await import('node:fs/promises');
   const file = join(folder, 'password');
-  await writeFile(file, 'owner-secret\n');
+  await writeFile(file, `${OWNER.password}\n`);
   if (isRoot) await chmod(file, 0o644);
   return file;
 }

@@ -36,7 +36,8 @@ function onlyAddsFields(from: Shape, to: Shape): boolean {
   if (typeOf(from) === typeOf(to)) return true;
   if (isListShape(from) && isListShape(to)) return onlyAddsFields(from.element, to.element);
   if (isMapShape(from) && isMapShape(to)) return onlyAddsFields(from.values, to.values);
-  if (!isObjectShape(from) || !isObjectShape(to)) return false;
+  // An object without fields is JSON.
+  if (!isObjectShape(from) || !isObjectShape(to) || from.fields.size === 0) return false;
   return [...from.fields].every(([key, one]) => {
     const other = to.fields.get(key);
     return other !== undefined && onlyAddsFields(one, other);

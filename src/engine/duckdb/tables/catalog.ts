@@ -216,13 +216,21 @@ export function aliasesOver(catalog: Catalog, table: string): Alias[] {
   return [...catalog.aliases.values()].filter((alias) => alias.tables.includes(table));
 }
 
+interface StoredNames {
+  workspaces: readonly string[];
+  tables: readonly {
+    table: Pick<Table, 'id' | 'workspace' | 'name' | 'retentionSecs'>;
+    shape: string;
+    isTrashed: boolean;
+  }[];
+  aliases: readonly { workspace: string; name: string; tables: readonly string[] }[];
+  withDeleted: readonly string[];
+}
+
 /** Reloads everything. */
 export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
-  const { workspaces, tables, aliases, withDeleted, records } = await transaction(async (sql) => ({
-    workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
-    tables: await sql('SELECT id, workspace, name, shape, retention_secs, trashed FROM "_meta"."tables"'),
-    aliases: await sql('SELECT workspace, name, tables FROM "_meta"."aliases"'),
-    withDeleted: await sql('SELECT DISTINCT table_id FROM "_meta"."trash" WHERE table_id IS NOT NULL'),
+  const { names, records } = await transaction(async (sql) => ({
+    names: await readNames(sql),
     records: await sql('SELECT kind, key, value FROM "_meta"."records"'),
   }));
   catalog.names.clear();
@@ -230,24 +238,85 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
   catalog.trashed.clear();
   catalog.aliases.clear();
   catalog.withDeleted.clear();
-  for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
-  for (const [id, workspace, name, shape, retention, trashed] of tables) {
-    const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
-    const stored = { id: String(id), workspace: String(workspace), name: String(name), retentionSecs };
-    const table = tableOf(stored, storedShape(stored.id, String(shape)));
-    if (trashed === true) catalog.trashed.set(table.id, table);
-    else putTable(catalog, table);
-  }
-  for (const [workspace, name, ids] of aliases) {
-    const tables = (parseJson(String(ids)) as JsonValue[]).map(String);
-    putAlias(catalog, aliasOf(catalog, String(workspace), String(name), tables));
-  }
-  for (const [id] of withDeleted) catalog.withDeleted.add(String(id));
+  applyNames(catalog, names);
   catalog.records = records.map(([kind, key, value]) => ({
     kind: String(kind),
     key: String(key),
     value: parseJson(String(value)) as JsonObject,
   }));
+}
+
+/** Takes over what other processes changed of everything but the records; what they did not change stays as it is. */
+export async function reloadNames(catalog: Catalog, read: Transaction): Promise<void> {
+  const versionOf = () => `${catalog.names.version} ${catalog.trashed.size}`;
+  for (;;) {
+    const before = versionOf();
+    const stored = await read(readNames);
+    // What this process changed meanwhile is newer.
+    if (versionOf() === before) return applyNames(catalog, stored);
+  }
+}
+
+async function readNames(sql: Sql): Promise<StoredNames> {
+  const workspaces = await sql('SELECT name FROM "_meta"."workspaces"');
+  const tables = await sql('SELECT id, workspace, name, shape, retention_secs, trashed FROM "_meta"."tables"');
+  const aliases = await sql('SELECT workspace, name, tables FROM "_meta"."aliases"');
+  const withDeleted = await sql('SELECT DISTINCT table_id FROM "_meta"."trash" WHERE table_id IS NOT NULL');
+  return {
+    workspaces: workspaces.map(([name]) => String(name)),
+    tables: tables.map(([id, workspace, name, shape, retention, trashed]) => ({
+      table: {
+        id: String(id),
+        workspace: String(workspace),
+        name: String(name),
+        retentionSecs: typeof retention === 'bigint' ? Number(retention) : null,
+      },
+      shape: String(shape),
+      isTrashed: trashed === true,
+    })),
+    aliases: aliases.map(([workspace, name, ids]) => ({
+      workspace: String(workspace),
+      name: String(name),
+      tables: (parseJson(String(ids)) as JsonValue[]).map(String),
+    })),
+    withDeleted: withDeleted.map(([id]) => String(id)),
+  };
+}
+
+function applyNames(catalog: Catalog, stored: StoredNames): void {
+  for (const name of catalog.names.workspaces())
+    if (!stored.workspaces.includes(name)) catalog.names.dropWorkspace(name);
+  for (const name of stored.workspaces) if (!catalog.names.hasWorkspace(name)) catalog.names.putWorkspace(name);
+  const [live, trashed] = [stored.tables.filter((one) => !one.isTrashed), stored.tables.filter((one) => one.isTrashed)];
+  dropMissing(catalog, live, stored.aliases);
+  for (const { table, shape } of live) {
+    const known = catalog.tables.get(table.id);
+    if (known !== undefined && isSame(known, table, shape)) continue;
+    if (known !== undefined) dropTable(catalog, known);
+    putTable(catalog, tableOf(table, storedShape(table.id, shape)));
+  }
+  catalog.trashed.clear();
+  for (const { table, shape } of trashed) catalog.trashed.set(table.id, tableOf(table, storedShape(table.id, shape)));
+  for (const { workspace, name, tables } of stored.aliases) {
+    const known = catalog.aliases.get(aliasKey(workspace, name));
+    if (known?.tables.join() !== tables.join()) putAlias(catalog, aliasOf(catalog, workspace, name, tables));
+  }
+  for (const id of stored.withDeleted) catalog.withDeleted.add(id);
+}
+
+/** Before others take their names. */
+function dropMissing(catalog: Catalog, live: StoredNames['tables'], aliases: StoredNames['aliases']): void {
+  const ids = new Set(live.map(({ table }) => table.id));
+  const keys = new Set(aliases.map(({ workspace, name }) => aliasKey(workspace, name)));
+  for (const alias of [...catalog.aliases.values()])
+    if (!keys.has(aliasKey(alias.workspace, alias.name))) dropAlias(catalog, alias);
+  for (const table of [...catalog.tables.values()]) if (!ids.has(table.id)) dropTable(catalog, table);
+}
+
+function isSame(known: Table, table: Pick<Table, 'workspace' | 'name' | 'retentionSecs'>, shape: string): boolean {
+  const { workspace, name, retentionSecs } = table;
+  const isNamedSo = known.workspace === workspace && known.name === name && known.retentionSecs === retentionSecs;
+  return isNamedSo && stringifyJson(tableShapeToJson(known.shape)) === shape;
 }
 
 /** Reads a stored shape. Throws `internal` if it cannot be read. */

@@ -1,0 +1,148 @@
+import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
+import type { RecordChange } from '../../engine.ts';
+import type { Transaction } from '../connections/store.ts';
+import { CATALOG, quoteText } from '../sql/names.ts';
+import { type Catalog, reloadNames } from '../tables/catalog.ts';
+import type { CatalogClient } from './catalog-client.ts';
+import { CATALOG_SCHEMA } from './lake-options.ts';
+
+/** What other nodes of a lake change. */
+export interface LakeChanges {
+  /** Resolves when the catalog in memory has, and `onRecords` was told, everything that was stored before the call. */
+  refresh(): Promise<void>;
+  /** Called with the records that others changed, in their order. */
+  onRecords(listener: (changes: readonly RecordChange[]) => void): void;
+}
+
+interface Options {
+  client: CatalogClient;
+  read: Transaction;
+  catalog: Catalog;
+  /** What this node's own commits have as their author. */
+  node: string;
+  /** The last snapshot that the catalog in memory knows. */
+  from: number;
+  /** Told the tables whose rows others changed. */
+  changed(tables: readonly string[]): void;
+}
+
+interface Snapshot {
+  id: number;
+  /** Ids of the lake's tables. */
+  tables: readonly string[];
+}
+
+const SNAPSHOTS = `SELECT snapshot_id, changes_made, author FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes
+  WHERE snapshot_id > $1 ORDER BY snapshot_id`;
+const LAST = `SELECT max(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snapshot`;
+const TABLES = `SELECT t.table_id, t.table_name, s.schema_name FROM ${CATALOG_SCHEMA}.ducklake_table t
+  JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id WHERE s.schema_name IN ('_meta', '_data')`;
+
+/** The tables of metadata that say what SQL can name. */
+const NAMES: ReadonlySet<string> = new Set(['tables', 'workspaces', 'aliases', 'trash']);
+
+export async function lastSnapshot(client: CatalogClient): Promise<number> {
+  const [row] = await client.query(LAST);
+  return Number(row?.['id'] ?? 0);
+}
+
+export function createLakeChanges({ client, read, catalog, node, from, changed }: Options): LakeChanges {
+  let known = from;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const listeners: ((changes: readonly RecordChange[]) => void)[] = [];
+  /** By id of the lake: table and schema. */
+  const tables = new Map<string, { schema: string; name: string }>();
+
+  async function namesOf(ids: readonly string[]) {
+    if (ids.some((id) => !tables.has(id))) {
+      for (const { table_id: id, table_name: name, schema_name: schema } of await client.query(TABLES))
+        tables.set(String(id), { schema: String(schema), name: String(name) });
+    }
+    return ids.flatMap((id) => tables.get(id) ?? []);
+  }
+
+  async function look(): Promise<void> {
+    const rows = await client.query(SNAPSHOTS, [known]);
+    const [first] = rows;
+    if (first === undefined) return;
+    const last = Number(rows.at(-1)?.['snapshot_id']);
+    const foreign = rows
+      .filter(({ author }) => author !== node)
+      .map(({ snapshot_id: id, changes_made: what }): Snapshot => ({ id: Number(id), tables: idsIn(String(what)) }));
+    // Snapshots that were removed say nothing any more.
+    const isGap = Number(first['snapshot_id']) > known + 1;
+    if (foreign.length > 0 || isGap) {
+      const ids = [...new Set(foreign.flatMap((one) => one.tables))];
+      const touched = await namesOf(ids);
+      const meta = new Set(touched.filter(({ schema }) => schema === '_meta').map(({ name }) => name));
+      if (isGap || [...meta].some((name) => NAMES.has(name))) await reloadNames(catalog, read);
+      if (isGap) tell(await allRecords());
+      else if (meta.has('records')) tell(await recordsIn(foreign));
+      changed(
+        isGap ? [...catalog.tables.keys()] : touched.filter(({ schema }) => schema === '_data').map(({ name }) => name),
+      );
+    }
+    known = last;
+  }
+
+  function tell(changes: readonly RecordChange[]): void {
+    if (changes.length > 0) for (const listener of listeners) listener(changes);
+  }
+
+  /** Only what others changed: what this node did is known here already, and may be newer. */
+  async function recordsIn(foreign: readonly Snapshot[]): Promise<RecordChange[]> {
+    const ids = foreign.map(({ id }) => id);
+    const rows = await read((sql) =>
+      sql(
+        `SELECT snapshot_id, change_type, kind, key, value::VARCHAR
+         FROM ducklake_table_changes(${quoteText(CATALOG)}, '_meta', 'records', ${Math.min(...ids)}, ${Math.max(...ids)})
+         WHERE snapshot_id IN (${ids.join(', ')}) AND change_type IN ('insert', 'delete', 'update_postimage')
+         ORDER BY snapshot_id, change_type = 'insert', change_type = 'update_postimage'`,
+      ),
+    );
+    return rows.map(([, type, kind, key, value]) => changeOf(type !== 'delete', kind, key, value));
+  }
+
+  async function allRecords(): Promise<RecordChange[]> {
+    const rows = await read((sql) => sql('SELECT kind, key, value::VARCHAR FROM "_meta"."records"'));
+    return rows.map(([kind, key, value]) => changeOf(true, kind, key, value));
+  }
+
+  function run(): Promise<void> {
+    const done = look().finally(() => {
+      running = undefined;
+    });
+    running = done;
+    return done;
+  }
+
+  function refresh(): Promise<void> {
+    if (running === undefined) return run();
+    // One that has begun may have looked too early.
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return refresh();
+      });
+    return next;
+  }
+
+  return {
+    refresh,
+    onRecords: (listener) => void listeners.push(listener),
+  };
+}
+
+function changeOf(isThere: boolean, kind: unknown, key: unknown, value: unknown): RecordChange {
+  const one = { kind: String(kind), key: String(key) };
+  return isThere
+    ? { do: 'putRecord', ...one, value: parseJson(String(value)) as JsonObject }
+    : { do: 'deleteRecord', ...one };
+}
+
+/** The tables that a snapshot changed. Numbers in names are found, too, which does no harm. */
+function idsIn(changes: string): string[] {
+  return [...changes.matchAll(/:(\d{1,18})/g)].map(([, id]) => id ?? '');
+}

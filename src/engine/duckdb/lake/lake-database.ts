@@ -1,0 +1,123 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { EngineLimits } from '../../engine.ts';
+import type { Folders } from '../connections/folders.ts';
+import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
+import { CATALOG_SCHEMA, type LakeCatalog, type ObjectStore } from './lake-options.ts';
+
+/** What opening a lake takes. */
+export interface LakePlace {
+  catalog: LakeCatalog;
+  /** With a slash at its end. */
+  data: string;
+  extensionFolder: string | undefined;
+  objectStore: ObjectStore | undefined;
+  folders: Folders;
+}
+
+/** A lake that is attached. */
+export interface LakeDatabase {
+  /** A connection that resolves names in the lake. */
+  connect(): Promise<DuckDBConnection>;
+  /** Close the connections first. */
+  close(): void;
+}
+
+/**
+ * Rows of a change of metadata up to this many are kept in the catalog until they are put into files. Never those of
+ * collections: of objects and lists the engine's extension (1.5.5) loses characters on the way, and fails to read some.
+ */
+const INLINED_ROWS_MAX = 500;
+const NOT_INLINED = 0;
+
+/**
+ * Attaches a lake, and creates it if there is none. Like `storage/database.ts`: afterwards no statement can change a setting
+ * but threads and memory, or reach a file outside of the lake and of the engine's own folders.
+ */
+export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): Promise<LakeDatabase> {
+  const { spool, exports, temp } = place.folders;
+  mkdirSync(temp, { recursive: true, mode: 0o700 });
+  if (place.data.startsWith('/')) mkdirSync(place.data, { recursive: true });
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(limits.threads),
+    memory_limit: `${limits.memoryBytes}B`,
+    temp_directory: temp,
+    allocator_background_threads: 'true',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+  });
+  try {
+    const first = await instance.connect();
+    await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
+    await loadExtensions(first, place);
+    if (place.objectStore !== undefined) await first.run(secretStatement(place.objectStore));
+    // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
+    await first.run('SET GLOBAL ducklake_max_retry_count = 200');
+    await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');
+    await first.run('SET GLOBAL ducklake_retry_backoff = 1.1');
+    await first.run(
+      `ATTACH ${quoteText(`ducklake:postgres:${place.catalog.connectionText}`)} AS ${quoteName(CATALOG)}
+        (DATA_PATH ${quoteText(place.data)}, METADATA_SCHEMA ${quoteText(CATALOG_SCHEMA)}, DATA_INLINING_ROW_LIMIT ${NOT_INLINED})`,
+    );
+    await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}."_meta"`);
+    await first.run(
+      `CALL ${quoteName(CATALOG)}.set_option('data_inlining_row_limit', ${INLINED_ROWS_MAX}, schema => '_meta')`,
+    );
+    await first.run(`SET GLOBAL allowed_directories = [${[place.data, spool, exports].map(quoteText).join(', ')}]`);
+    await first.run('SET GLOBAL enable_external_access = false');
+    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
+    await first.run('SET GLOBAL errors_as_json = true');
+    await first.run('SET GLOBAL lock_configuration = true');
+    await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+    first.closeSync();
+  } catch (error) {
+    instance.closeSync();
+    throw error;
+  }
+  return {
+    async connect() {
+      const connection = await instance.connect();
+      try {
+        await connection.run(`USE ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+      } catch (error) {
+        connection.closeSync();
+        throw error;
+      }
+      return connection;
+    },
+    close: () => instance.closeSync(),
+  };
+}
+
+async function loadExtensions(connection: DuckDBConnection, { extensionFolder, data }: LakePlace): Promise<void> {
+  const names = ['ducklake', 'postgres_scanner', ...(data.startsWith('s3://') ? ['httpfs'] : [])];
+  for (const name of names) {
+    if (extensionFolder === undefined) await connection.run(`INSTALL ${name}`);
+    const which = extensionFolder === undefined ? name : quoteText(join(extensionFolder, `${name}.duckdb_extension`));
+    await connection.run(`LOAD ${which}`);
+  }
+}
+
+function secretStatement({ keyId, secret, sessionToken, region = 'us-east-1', endpoint }: ObjectStore): string {
+  const url = endpoint === undefined ? undefined : new URL(endpoint);
+  const own =
+    url === undefined
+      ? []
+      : [
+          `ENDPOINT ${quoteText(url.host)}`,
+          `URL_STYLE 'path'`,
+          `USE_SSL ${url.protocol === 'https:' ? 'true' : 'false'}`,
+        ];
+  const parts = [
+    'TYPE s3',
+    `KEY_ID ${quoteText(keyId)}`,
+    `SECRET ${quoteText(secret)}`,
+    `REGION ${quoteText(region)}`,
+    ...(sessionToken === undefined ? [] : [`SESSION_TOKEN ${quoteText(sessionToken)}`]),
+    ...own,
+  ];
+  return `CREATE SECRET colloquy (${parts.join(', ')})`;
+}

@@ -1,0 +1,109 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+import type { Client, ClientConfig } from 'pg';
+import { createLocks, type Locks } from '../connections/locks.ts';
+import { type Held, keysOf } from './fence.ts';
+
+/** Locks over all nodes of a lake. */
+export interface LakeLocks extends Locks {
+  /** Those that the work now running relies on. */
+  held(): readonly Held[];
+  close(): Promise<void>;
+}
+
+interface Options {
+  client: ClientConfig;
+  /** Called when a lock is taken: lets this node have what others did before. */
+  refresh(): Promise<void>;
+}
+
+/** A session that holds one lock, or none. */
+interface LockSession {
+  client: Client;
+  key: string;
+  isOver: boolean;
+}
+
+/** How long to wait for another node. */
+const WAIT_MS = 60_000;
+/** A node that is cut off is noticed after some ten seconds. */
+const SESSION = `SET lock_timeout = ${WAIT_MS}; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`;
+
+/**
+ * Each key is taken in this process first, and then, on a session of its own, in PostgreSQL. A session that ends gives its
+ * lock up: what is still written under it is refused (`fence.ts`).
+ */
+export function createLakeLocks({ client: config, refresh }: Options): LakeLocks {
+  const local = createLocks();
+  const scope = new AsyncLocalStorage<readonly Held[]>();
+  const idle: LockSession[] = [];
+  let isClosed = false;
+
+  async function open(): Promise<LockSession> {
+    const { connectClient } = await import('./catalog-client.ts');
+    const key = String(randomBytes(8).readBigInt64BE());
+    const session: { -readonly [K in keyof LockSession]?: LockSession[K] } = { key, isOver: false };
+    session.client = await connectClient(config, () => {
+      session.isOver = true;
+    });
+    await session.client.query(SESSION);
+    await session.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
+    return session as LockSession;
+  }
+
+  async function taken(name: string): Promise<{ held: Held; release(): Promise<void> }> {
+    const kept = idle.pop();
+    const session = kept === undefined || kept.isOver ? await open() : kept;
+    const keys = keysOf(name);
+    try {
+      await session.client.query('SELECT pg_advisory_lock($1::bigint)', [keys.lock]);
+      // Of whoever lost the lock before.
+      await session.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [keys.commits]);
+    } catch (error) {
+      end(session);
+      throw error;
+    }
+    return {
+      held: { ...keys, session: session.key },
+      async release() {
+        if (session.isOver) return;
+        try {
+          await session.client.query('SELECT pg_advisory_unlock($1::bigint)', [keys.lock]);
+          if (isClosed) end(session);
+          else idle.push(session);
+        } catch {
+          end(session);
+        }
+      },
+    };
+  }
+
+  function end(session: LockSession): void {
+    session.isOver = true;
+    session.client.end().catch(() => undefined);
+  }
+
+  return {
+    held: () => scope.getStore() ?? [],
+    hold: (names, work) =>
+      local.hold(names, async () => {
+        const distinct = [...new Set(names)].sort();
+        if (distinct.length === 0) return await work();
+        const own: Awaited<ReturnType<typeof taken>>[] = [];
+        try {
+          for (const name of distinct) own.push(await taken(name));
+          await refresh();
+          const outer = scope.getStore() ?? [];
+          return await scope.run([...outer, ...own.map(({ held }) => held)], work);
+        } finally {
+          for (const { release } of own) await release();
+        }
+      }),
+    idle: () => local.idle(),
+    async close() {
+      isClosed = true;
+      await local.idle();
+      for (const session of idle.splice(0)) end(session);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { ClientConfig } from 'pg';
+import { ApiError } from '../../../contract/errors.ts';
+
+/** Where a lake is, and what it takes to reach it. Nothing of it may be logged or quoted but what `shownOf` gives. */
+export interface LakeOptions {
+  /** The catalog: a URL of PostgreSQL, `postgres://user:password@host:5432/database?sslmode=verify-full`. */
+  catalog: string;
+  /** Where the files are: `s3://bucket/prefix`, or a folder that all nodes share. */
+  data: string;
+  /** The folder of the engine's extensions (default: installed from the engine's own repository). */
+  extensionFolder?: string | undefined;
+  /** How an object store is reached; for a folder it is not needed. */
+  objectStore?: ObjectStore | undefined;
+}
+
+export interface ObjectStore {
+  keyId: string;
+  secret: string;
+  sessionToken?: string | undefined;
+  /** Default `us-east-1`. */
+  region?: string | undefined;
+  /** A URL (default: AWS's own). */
+  endpoint?: string | undefined;
+}
+
+/** The schema of PostgreSQL that has the lake's catalog. */
+export const CATALOG_SCHEMA = 'colloquy';
+
+const CONNECT_SECS = 10;
+
+/** A lake's catalog, as each of its two clients wants it. */
+export interface LakeCatalog {
+  client: ClientConfig;
+  /** For the engine: text of `key='value'`. */
+  connectionText: string;
+  /** Without secrets. */
+  shown: string;
+}
+
+/** Throws `invalid_input`. */
+export function lakeCatalogOf(text: string): LakeCatalog {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || url.hostname === '' || url.pathname.length < 2) {
+    throw new ApiError(
+      'invalid_input',
+      'The catalog of a lake is given as postgres://user:password@host:5432/database; "?sslmode=verify-full" may follow.',
+    );
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? '5432' : url.port;
+  const database = decodeURIComponent(url.pathname.slice(1));
+  const parts = {
+    host,
+    port,
+    dbname: database,
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    connect_timeout: String(CONNECT_SECS),
+    application_name: 'colloquy',
+    ...Object.fromEntries(url.searchParams),
+  };
+  const withCompat = new URL(url);
+  // As PostgreSQL's own clients understand `sslmode`.
+  if (!url.searchParams.has('uselibpqcompat')) withCompat.searchParams.set('uselibpqcompat', 'true');
+  return {
+    client: {
+      connectionString: withCompat.href,
+      connectionTimeoutMillis: CONNECT_SECS * 1_000,
+      keepAlive: true,
+      application_name: 'colloquy',
+    },
+    connectionText: Object.entries(parts)
+      .filter(([key, value]) => value !== '' && key !== 'uselibpqcompat')
+      .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
+      .join(' '),
+    shown: `${host}:${port}/${database}`,
+  };
+}
+
+/** Always with a slash at its end. Throws `invalid_input`. */
+export function lakeDataOf(text: string): string {
+  if (!/^(?:s3:\/\/[^/]+\/?|\/)/.test(text)) {
+    throw new ApiError(
+      'invalid_input',
+      'The data of a lake are at s3://bucket/prefix, or in a folder that all nodes share, given as a whole path.',
+    );
+  }
+  return text.endsWith('/') ? text : `${text}/`;
+}

@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import type { EngineLimits, EngineSize } from '../../engine.ts';
+import type { Log } from '../../log.ts';
+import { isFatal } from '../connections/engine-error.ts';
+import { resizeError, setSize } from '../connections/size.ts';
+import type { ColumnStep, Store } from '../connections/store.ts';
+import { inTransaction } from '../connections/transactions.ts';
+import { KeptStatements, openWriter, type Sql, type Writer } from '../connections/writer.ts';
+import { CATALOG, quoteName } from '../sql/names.ts';
+import type { CatalogClient } from './catalog-client.ts';
+import { type Held, noteText } from './fence.ts';
+import { type LakeDatabase, type LakePlace, openLakeDatabase } from './lake-database.ts';
+import { lakeError } from './lake-errors.ts';
+import { CATALOG_SCHEMA } from './lake-options.ts';
+import { columnStatements } from './rewrite.ts';
+
+interface Options {
+  place: LakePlace;
+  limits: EngineLimits;
+  log: Log;
+  client: CatalogClient;
+  /** What this node is called in the commits that it makes. */
+  node: string;
+  /** The locks that the work now running relies on. */
+  held(): readonly Held[];
+}
+
+/** The attached lake, until it fails. */
+interface Session {
+  database: LakeDatabase;
+  writers: Writer[];
+  statements: KeptStatements;
+  isBroken: boolean;
+}
+
+const IS_COMMITTED = `SELECT 1 FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes WHERE commit_extra_info = $1`;
+/** For how long it is asked whether a commit was stored whose answer was lost. */
+const ASK_MS = 20_000;
+const ASK_AGAIN_MS = 250;
+
+/** Data in a lake: transactions are its own, and durable with their commit. */
+export class LakeStore implements Store {
+  readonly #options: Options;
+  #session: Promise<Session>;
+  #size: EngineSize;
+  #isClosed = false;
+
+  private constructor(options: Options, session: Session) {
+    this.#options = options;
+    this.#session = Promise.resolve(session);
+    this.#size = { threads: options.limits.threads, memoryBytes: options.limits.memoryBytes };
+  }
+
+  static async open(options: Options): Promise<LakeStore> {
+    try {
+      return new LakeStore(options, await openSession(options.place, options.limits));
+    } catch (error) {
+      throw lakeError('open the lake', options.place, error);
+    }
+  }
+
+  async connect(): Promise<DuckDBConnection> {
+    const session = await this.#ready();
+    try {
+      return await session.database.connect();
+    } catch (error) {
+      if (!this.#noteFailure(session, error)) throw this.#failed('read the lake', error);
+      return (await this.#ready()).database.connect();
+    }
+  }
+
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#onWriter(async ({ sql }) => {
+      const note = { commit: randomUUID(), holds: this.#options.held() };
+      return await inTransaction(sql, work, () => this.#commit(sql, noteText(note), note.holds));
+    });
+  }
+
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#onWriter(({ sql }) => inTransaction(sql, work, () => sql.again('COMMIT')));
+  }
+
+  reading<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
+  async attempt<T>(work: () => Promise<T>): Promise<T> {
+    const session = await this.#ready();
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof ApiError ? error.cause : error;
+      if (!this.#noteFailure(session, cause)) throw this.#failed('run the query', error);
+      await this.#ready();
+      return work();
+    }
+  }
+
+  columnStatements(table: string, steps: readonly ColumnStep[]): string[] {
+    return columnStatements(table, steps);
+  }
+
+  writeError(what: string, error: unknown): ApiError {
+    return this.#failed(what, error);
+  }
+
+  get size(): EngineSize {
+    return this.#size;
+  }
+
+  async resize(size: EngineSize): Promise<void> {
+    const before = this.#size;
+    const connection = await this.connect();
+    try {
+      await setSize(connection, size);
+      this.#size = size;
+    } catch (error) {
+      await setSize(connection, before);
+      throw resizeError(size, error);
+    } finally {
+      connection.closeSync();
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const session = await this.#session.catch(() => undefined);
+    if (session !== undefined) closeSession(session);
+  }
+
+  async #commit(sql: Sql, note: string, holds: readonly Held[]): Promise<void> {
+    await sql(`CALL ${quoteName(CATALOG)}.set_commit_message($1, NULL, extra_info => $2)`, this.#options.node, note);
+    try {
+      await sql.again('COMMIT');
+    } catch (error) {
+      // It was not even tried, or the catalog refused it.
+      if (!isUnclear(error)) throw error;
+      if (!(await this.#isCommitted(note, holds, error))) throw error;
+    }
+  }
+
+  /** Whether a commit was stored whose answer was lost. */
+  async #isCommitted(note: string, holds: readonly Held[], lost: unknown): Promise<boolean> {
+    const until = performance.now() + ASK_MS;
+    for (;;) {
+      try {
+        // If it is still on its way, it has these.
+        for (const { commits } of holds)
+          await this.#options.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [commits]);
+        return (await this.#options.client.query(IS_COMMITTED, [note])).length > 0;
+      } catch {
+        if (performance.now() > until) break;
+        await sleep(ASK_AGAIN_MS);
+      }
+    }
+    throw new ApiError(
+      'internal',
+      `The lake's catalog, PostgreSQL at ${this.#options.place.catalog.shown}, was lost while the change was committed. It may have been stored all the same: look before repeating it.`,
+      { cause: lost },
+    );
+  }
+
+  async #onWriter<T>(work: (writer: Writer) => Promise<T>): Promise<T> {
+    const session = await this.#ready();
+    let writer: Writer | undefined;
+    try {
+      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
+      const result = await work(writer);
+      if (session.isBroken) closeWriter(session, writer);
+      else session.writers.push(writer);
+      return result;
+    } catch (error) {
+      this.#noteFailure(session, error);
+      // Closing it ends its transaction, whatever state that is in.
+      if (writer !== undefined) closeWriter(session, writer);
+      throw error;
+    }
+  }
+
+  #failed(what: string, error: unknown): ApiError {
+    return lakeError(what, this.#options.place, error);
+  }
+
+  /** Marks the session as broken if the error is fatal; returns whether it is. */
+  #noteFailure(session: Session, error: unknown): boolean {
+    if (!isFatal(error)) return false;
+    if (!session.isBroken) this.#options.log.error({ err: error }, 'the engine failed and the lake is attached again');
+    session.isBroken = true;
+    return true;
+  }
+
+  async #ready(): Promise<Session> {
+    if (this.#isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
+    const current = this.#session;
+    const session = await current;
+    if (!session.isBroken) return session;
+    if (this.#session === current) {
+      const next = this.#reopen(session);
+      this.#session = next;
+      next.catch(() => {
+        if (this.#session === next) this.#session = current;
+      });
+    }
+    return this.#session;
+  }
+
+  async #reopen(broken: Session): Promise<Session> {
+    closeSession(broken);
+    const { place, limits } = this.#options;
+    return await openSession(place, { ...limits, ...this.#size }).catch((error: unknown) => {
+      throw this.#failed('attach the lake', error);
+    });
+  }
+}
+
+/** Whether an error of COMMIT leaves open whether it was stored. */
+function isUnclear(error: unknown): boolean {
+  return !String(error).includes('colloquy: the lock is lost');
+}
+
+async function openSession(place: LakePlace, limits: EngineLimits): Promise<Session> {
+  const database = await openLakeDatabase(place, limits);
+  return { database, writers: [], statements: new KeptStatements(), isBroken: false };
+}
+
+function closeWriter({ statements }: Session, { connection }: Writer): void {
+  statements.forget(connection);
+  connection.closeSync();
+}
+
+function closeSession(session: Session): void {
+  for (const writer of session.writers.splice(0)) closeWriter(session, writer);
+  session.database.close();
+}

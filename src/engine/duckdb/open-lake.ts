@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { ApiError } from '../../contract/errors.ts';
+import type { Engine } from '../engine.ts';
+import { compose, type EngineParts } from './compose.ts';
+import { foldersIn } from './connections/folders.ts';
+import { type CatalogClient, createCatalogClient } from './lake/catalog-client.ts';
+import { FENCE } from './lake/fence.ts';
+import { createLakeChanges, type LakeChanges, lastSnapshot } from './lake/lake-changes.ts';
+import type { LakePlace } from './lake/lake-database.ts';
+import { lakeError } from './lake/lake-errors.ts';
+import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
+import { type LakeOptions, lakeCatalogOf, lakeDataOf } from './lake/lake-options.ts';
+import { LakeStore } from './lake/lake-store.ts';
+import { type EngineOptions, partsOf } from './parts.ts';
+import { CATALOG, quoteName } from './sql/names.ts';
+import { createCatalog, loadCatalog } from './tables/catalog.ts';
+import { migrate } from './tables/migrations.ts';
+
+export interface OpenLakeOptions extends EngineOptions {
+  lake: LakeOptions;
+  /** The node's own folder, for files that do not outlive it; made if it does not exist. */
+  folder: string;
+}
+
+/** Held while the lake is made or brought to this program's version. */
+const OPENING = 'opening';
+
+/**
+ * Opens the engine on a lake, and makes the lake if there is none. Any number of processes may have it open.
+ *
+ * Rejects `invalid_input` for options that cannot be, `not_ready` if the catalog or the files cannot be reached, and
+ * `internal` if the lake comes from a later version.
+ */
+export async function openLake(options: OpenLakeOptions): Promise<Engine> {
+  const { lake, folder } = options;
+  const parts = partsOf(options);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const place: LakePlace = {
+    catalog: lakeCatalogOf(lake.catalog),
+    data: lakeDataOf(lake.data),
+    extensionFolder: lake.extensionFolder,
+    objectStore: lake.objectStore,
+    folders: foldersIn(folder),
+  };
+  const client = createCatalogClient(place.catalog.client);
+  const closing: (() => Promise<unknown>)[] = [() => client.close()];
+  try {
+    return await openOn(place, parts, { client, closing });
+  } catch (error) {
+    for (const close of closing.reverse()) await close();
+    throw lakeError('open the lake', place, error);
+  }
+}
+
+interface Opening {
+  client: CatalogClient;
+  /** What is to be closed, the last first. */
+  closing: (() => Promise<unknown>)[];
+}
+
+async function openOn(place: LakePlace, parts: EngineParts, { client, closing }: Opening): Promise<Engine> {
+  const node = randomUUID();
+  const catalog = createCatalog();
+  const late: { changes?: LakeChanges } = {};
+  const listeners: ((tables: readonly string[]) => void)[] = [];
+  const locks: LakeLocks = createLakeLocks({
+    client: place.catalog.client,
+    refresh: async () => late.changes?.refresh(),
+  });
+  closing.push(() => locks.close());
+  const store = await locks.hold([OPENING], async () => {
+    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held() });
+    closing.push(() => opened.close());
+    await migrate((work) => opened.transaction(work));
+    await opened.transaction((sql) => sql(KEEPS_DOCUMENTS_IN_FILES));
+    await client.query(FENCE);
+    return opened;
+  });
+  const from = await lastSnapshot(client);
+  await loadCatalog(catalog, (work) => store.read(work));
+  const changes = createLakeChanges({
+    client,
+    read: (work) => store.read(work),
+    catalog,
+    node,
+    from,
+    changed: (tables) => {
+      for (const listener of listeners) listener(tables);
+    },
+  });
+  late.changes = changes;
+  const home = {
+    store,
+    catalog,
+    locks,
+    folders: place.folders,
+    sharing: {
+      ...changes,
+      alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
+      onRows: (listener: (tables: readonly string[]) => void) => void listeners.push(listener),
+    },
+    copyTo: refuseCopy,
+    async closed() {
+      await locks.close();
+      await client.close();
+    },
+  };
+  // Another node may add an id that this one has never seen.
+  return compose(home, { ...parts, shortcutsOff: [...parts.shortcutsOff, 'knownIds'] });
+}
+
+/** Unlike other metadata, of which the catalog itself keeps what is new: a document may be large. */
+const KEEPS_DOCUMENTS_IN_FILES = `CALL ${quoteName(CATALOG)}.set_option('data_inlining_row_limit', 0, schema => '_meta', table_name => 'trash_documents')`;
+
+/** Taken before any other lock. */
+const RECORDS_LOCK = 'records';
+
+async function refuseCopy(): Promise<never> {
+  throw new ApiError(
+    'invalid_input',
+    'A lake is not copied by this program. Back up its PostgreSQL database first, and then the files of its bucket or folder: files are never changed, and those that the catalog names are all there.',
+  );
+}

@@ -1,0 +1,164 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Engine, RecordChange } from '../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../engine/harness.ts';
+import { lakeFor } from './lake-for.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let nodes: Engine[];
+let a: Engine;
+let b: Engine;
+
+const openNode = async () => {
+  const node = await openSmall(folder.file);
+  nodes.push(node);
+  return node;
+};
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  nodes = [];
+  await lakeFor(folder.file);
+  await Promise.all([openNode(), openNode()]);
+  [a, b] = nodes as [Engine, Engine];
+});
+
+afterEach(async () => {
+  for (const node of nodes) await node.close();
+  folder.dispose();
+});
+
+test('two nodes that open an empty lake at once have one', async () => {
+  await createDocs(a);
+  await b.refresh();
+  await expect(b.commit([{ do: 'createWorkspace', workspace: 'commons' }])).rejects.toThrow(/a workspace of that name/);
+  await a.addDocuments('t', [doc('1', { n: 1 })]);
+  await b.refresh();
+  expect(await rowsOf(b, 'SELECT _id, n FROM docs')).toEqual([['1', 1]]);
+});
+
+describe('what one node changes, the other knows after it has looked', () => {
+  beforeEach(async () => {
+    await createDocs(a);
+    await b.refresh();
+  });
+
+  test('documents, and fields that are new', async () => {
+    await a.addDocuments('t', [doc('1', { n: 1 })]);
+    expect((await b.stats('t')).docCount).toBe(1);
+    await b.refresh();
+    await b.addDocuments('t', [doc('2', { n: 'text', o: { p: 1 } })]);
+    await a.refresh();
+    await a.addDocuments('t', [doc('3', { o: { p: 2.5, q: ['x'] } })]);
+    await b.refresh();
+    for (const node of [a, b]) {
+      expect(await rowsOf(node, 'SELECT _id, n, o.p, o.q FROM docs ORDER BY _id')).toEqual([
+        ['1', 1, null, null],
+        ['2', 'text', 1, null],
+        ['3', null, 2.5, ['x']],
+      ]);
+      expect((await node.stats('t')).docCount).toBe(3);
+    }
+  });
+
+  test('collections, aliases and workspaces, made and gone', async () => {
+    await a.commit([
+      { do: 'createWorkspace', workspace: 'other' },
+      { do: 'createCollection', table: 'u', workspace: 'other', name: 'more' },
+      { do: 'putAlias', workspace: 'commons', name: 'all', tables: ['t', 'u'] },
+    ]);
+    await b.refresh();
+    await b.addDocuments('u', [doc('1', { n: 1 })]);
+    expect(await rowsOf(b, 'SELECT n FROM "all"')).toEqual([[1]]);
+    await b.commit([
+      { do: 'dropAlias', workspace: 'commons', name: 'all' },
+      { do: 'dropCollection', table: 'u' },
+      { do: 'dropWorkspace', workspace: 'other' },
+    ]);
+    await a.refresh();
+    await expect(rowsOf(a, 'SELECT n FROM "all"')).rejects.toThrow();
+    await expect(a.addDocuments('u', [doc('2', {})])).rejects.toThrow(/does not exist any more/);
+    await a.commit([{ do: 'createWorkspace', workspace: 'other' }]);
+  });
+
+  test('the trash: what one node deleted stays hidden when the other changes columns', async () => {
+    await a.addDocuments('t', [doc('1', { n: 1 }), doc('2', { n: 2 })]);
+    const record: RecordChange = { do: 'putRecord', kind: 'trash', key: 'k', value: {} };
+    await a.deleteDocuments('t', ['1'], { trash: 'k', record: () => record });
+    await b.refresh();
+    await b.addDocuments('t', [doc('3', { n: 3, more: true })]);
+    expect(await rowsOf(b, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['2'], ['3']]);
+    await b.restoreDocuments('k', 't', () => [{ do: 'deleteRecord', kind: 'trash', key: 'k' }]);
+    await a.refresh();
+    expect(await rowsOf(a, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['1'], ['2'], ['3']]);
+  });
+
+  test('records, in their order, and never its own', async () => {
+    const told: RecordChange[] = [];
+    const own: RecordChange[] = [];
+    b.onRecords((changes) => told.push(...changes));
+    a.onRecords((changes) => own.push(...changes));
+    const put = (key: string, n: number): RecordChange => ({ do: 'putRecord', kind: 'k', key, value: { n } });
+    await a.commit([put('x', 1), put("it's", 2)]);
+    await a.commit([put('x', 3)]);
+    await b.refresh();
+    expect(told).toEqual([put('x', 1), put("it's", 2), { do: 'deleteRecord', kind: 'k', key: 'x' }, put('x', 3)]);
+    told.length = 0;
+    await a.commit([{ do: 'deleteRecord', kind: 'k', key: 'x' }]);
+    await b.commit([put('y', 1)]);
+    await b.refresh();
+    expect(told).toEqual([{ do: 'deleteRecord', kind: 'k', key: 'x' }]);
+    await a.refresh();
+    expect(own).toEqual([put('y', 1)]);
+    expect((await openNode()).records.map(({ key }) => key).toSorted()).toEqual(["it's", 'y']);
+  });
+});
+
+test('work alone is alone over all nodes, and knows what came before', async () => {
+  await createDocs(a);
+  const seen = new Map<Engine, number>([
+    [a, 0],
+    [b, 0],
+  ]);
+  for (const node of [a, b]) {
+    node.onRecords((changes) => {
+      for (const change of changes) if (change.do === 'putRecord') seen.set(node, Number(change.value['n']));
+    });
+  }
+  const count = (node: Engine) =>
+    node.alone(async () => {
+      const n = (seen.get(node) ?? 0) + 1;
+      await delay(1);
+      await node.commit([{ do: 'putRecord', kind: 'k', key: 'count', value: { n } }]);
+      seen.set(node, n);
+    });
+  await Promise.all(Array.from({ length: 20 }, (_, n) => count(n % 2 === 0 ? a : b)));
+  expect((await openNode()).records.find(({ key }) => key === 'count')?.value).toEqual({ n: 20 });
+});
+
+test('four nodes that replace the same ids, with fields that come and change, leave each once, as it was written last', async () => {
+  await createDocs(a);
+  await Promise.all([openNode(), openNode()]);
+  for (const node of nodes) await node.refresh();
+  const values: unknown[] = [1, 'text', { deep: [1] }, 2.5];
+  const last = new Map<string, Set<string>>();
+  await Promise.all(
+    nodes.map(async (node, which) => {
+      for (let round = 0; round < 8; round++) {
+        const ids = Array.from({ length: 20 }, (_, n) => `id${(n * 7 + round) % 30}`);
+        const fields = { who: `${which}.${round}`, [`f${round}`]: round, v: values[(which + round) % 4] as string };
+        const outcomes = await node.addDocuments(
+          't',
+          ids.map((id) => doc(id, fields)),
+        );
+        expect(new Set(statusesOf(outcomes)).has('error')).toBe(false);
+        for (const id of ids) last.set(id, (last.get(id) ?? new Set()).add(fields.who));
+      }
+    }),
+  );
+  for (const node of nodes) await node.refresh();
+  const rows = await rowsOf(b, 'SELECT _id, who FROM docs ORDER BY _id');
+  expect(rows.map(([id]) => id)).toEqual([...last.keys()].toSorted());
+  for (const [id, who] of rows) expect(last.get(String(id))).toContain(who);
+  for (const node of nodes) expect(await rowsOf(node, 'SELECT _id, who FROM docs ORDER BY _id')).toEqual(rows);
+});
