@@ -22,6 +22,8 @@ export async function runScript(
     platform: 'node',
     alias: { '@duckdb/node-api': driver },
     external: [driver],
+    // For packages that are no ES modules.
+    banner: { js: "import { createRequire as own } from 'node:module'; const require = own(import.meta.url);" },
     outfile: script,
     logLevel: 'error',
   });

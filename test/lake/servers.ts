@@ -26,7 +26,7 @@ export function installedExtensions(): Promise<string> {
 }
 
 /** Starts what the lakes of the tests are on, before all of them: PostgreSQL, and an object store with a bucket. */
-export async function setup(): Promise<() => Promise<void>> {
+export default async function setup(): Promise<() => Promise<void>> {
   const [extensions, postgres, store] = await Promise.all([installedExtensions(), startPostgres(), startVersitygw()]);
   const bucket = await store.createBucket();
   const { cloud_access_key: key, endpoint } = bucket.connection() as {
@@ -48,5 +48,3 @@ export async function setup(): Promise<() => Promise<void>> {
     await store.close();
   };
 }
-
-export default setup;

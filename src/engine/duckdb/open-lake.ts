@@ -61,12 +61,14 @@ interface Opening {
 
 async function openOn(place: LakePlace, parts: EngineParts, { client, closing }: Opening): Promise<Engine> {
   const node = randomUUID();
+  const failed = (error: unknown) => lakeError('write to the lake', place, error);
   const catalog = createCatalog();
   const late: { changes?: LakeChanges } = {};
   const listeners: ((tables: readonly string[]) => void)[] = [];
   const locks: LakeLocks = createLakeLocks({
     client: place.catalog.client,
     refresh: async () => late.changes?.refresh(),
+    failed,
   });
   closing.push(() => locks.close());
   const store = await locks.hold([OPENING], async () => {
@@ -97,6 +99,10 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, closing }:
     folders: place.folders,
     sharing: {
       ...changes,
+      refresh: () =>
+        changes.refresh().catch((error: unknown) => {
+          throw lakeError('look for changes of the lake', place, error);
+        }),
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
       onRows: (listener: (tables: readonly string[]) => void) => void listeners.push(listener),
     },

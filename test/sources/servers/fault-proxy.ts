@@ -18,8 +18,8 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
-/** A proxy to a port of 127.0.0.1, on a port of its own. */
-export async function startFaultProxy(target: () => number): Promise<FaultProxy> {
+/** A proxy to a port of 127.0.0.1, on a port of its own, or on one that is free again. */
+export async function startFaultProxy(target: () => number, own = 0): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   let isDown = false;
   let delayMs = 0;
@@ -76,7 +76,7 @@ export async function startFaultProxy(target: () => number): Promise<FaultProxy>
       if (!isWaiting) to.end();
     });
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const cut = () => {

@@ -6,6 +6,9 @@ import type { Folders } from '../connections/folders.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import { CATALOG_SCHEMA, type LakeCatalog, type ObjectStore } from './lake-options.ts';
 
+/** A store that does not answer is told of after a few seconds, and not waited for. */
+const HTTP = ['http_timeout = 10', 'http_retries = 2', 'http_retry_wait_ms = 200', 'http_retry_backoff = 2'];
+
 /** What opening a lake takes. */
 export interface LakePlace {
   catalog: LakeCatalog;
@@ -53,7 +56,10 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     await first.run(`SET GLOBAL TimeZone = 'UTC'`);
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     await loadExtensions(first, place);
-    if (place.objectStore !== undefined) await first.run(secretStatement(place.objectStore));
+    if (place.objectStore !== undefined) {
+      for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
+      await first.run(secretStatement(place.objectStore));
+    }
     // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
     await first.run('SET GLOBAL ducklake_max_retry_count = 200');
     await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');

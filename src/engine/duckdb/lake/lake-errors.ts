@@ -6,7 +6,7 @@ import type { LakePlace } from './lake-database.ts';
 
 /** Whether the catalog's PostgreSQL could not be reached, or ended the connection. */
 function isCatalogAway(text: string): boolean {
-  return /connection to server|Unable to connect to Postgres|server closed the connection|terminating connection|ECONNREFUSED|ECONNRESET|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|Connection terminated|Client has encountered a connection error|the database system is|timeout expired|no connection to the server|could not (?:send|receive) data|not queryable|57P0/i.test(
+  return /connection to server|Unable to connect to Postgres|server closed the connection|terminating connection|ECONNREFUSED|ECONNRESET|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|Connection terminated|Client has encountered a connection error|the database system is|timeout expired|no connection to the server|could not (?:send|receive) data|not queryable|57P0|Failed to execute query \W*(?:BEGIN|COMMIT|ROLLBACK)/i.test(
     text,
   );
 }

@@ -15,6 +15,8 @@ interface Options {
   client: ClientConfig;
   /** Called when a lock is taken: lets this node have what others did before. */
   refresh(): Promise<void>;
+  /** The error to reject with where a lock cannot be had. */
+  failed(error: unknown): unknown;
 }
 
 /** A session that holds one lock, or none. */
@@ -33,7 +35,7 @@ const SESSION = `SET lock_timeout = ${WAIT_MS}; SET tcp_keepalives_idle = 5; SET
  * Each key is taken in this process first, and then, on a session of its own, in PostgreSQL. A session that ends gives its
  * lock up: what is still written under it is refused (`fence.ts`).
  */
-export function createLakeLocks({ client: config, refresh }: Options): LakeLocks {
+export function createLakeLocks({ client: config, refresh, failed }: Options): LakeLocks {
   const local = createLocks();
   const scope = new AsyncLocalStorage<readonly Held[]>();
   const idle: LockSession[] = [];
@@ -91,8 +93,12 @@ export function createLakeLocks({ client: config, refresh }: Options): LakeLocks
         if (distinct.length === 0) return await work();
         const own: Awaited<ReturnType<typeof taken>>[] = [];
         try {
-          for (const name of distinct) own.push(await taken(name));
-          await refresh();
+          try {
+            for (const name of distinct) own.push(await taken(name));
+            await refresh();
+          } catch (error) {
+            throw failed(error);
+          }
           const outer = scope.getStore() ?? [];
           return await scope.run([...outer, ...own.map(({ held }) => held)], work);
         } finally {

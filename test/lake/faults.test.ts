@@ -1,0 +1,216 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
+import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
+import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
+import { lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
+import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
+import { type OpenLakeOptions, openLake } from '../../src/engine/duckdb/open-lake.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createDocs, doc, rowsOf, temporaryFolder } from '../engine/harness.ts';
+import { runScript } from '../engine/script.ts';
+import type { TestStore } from '../sources/servers/buckets.ts';
+import { type FaultProxy, startFaultProxy } from '../sources/servers/fault-proxy.ts';
+import { OWNER, type Postgres, startPostgres } from '../sources/servers/postgres.ts';
+import { startVersitygw } from '../sources/servers/s3.ts';
+import { installedExtensions } from './servers.ts';
+
+/* Servers of its own, which are stopped in the middle. */
+
+let postgres: Postgres;
+let files: TestStore;
+let before: FaultProxy;
+let folder: ReturnType<typeof temporaryFolder>;
+let lake: OpenLakeOptions['lake'];
+let engines: Engine[];
+let databases = 0;
+
+const LIMITS = { threads: 2, memoryBytes: 512 * 1024 * 1024 };
+
+beforeAll(async () => {
+  [postgres, files] = await Promise.all([startPostgres(), startVersitygw()]);
+  before = await startFaultProxy(() => files.port());
+});
+
+afterAll(async () => {
+  await before.close();
+  await postgres.close();
+  await files.close();
+});
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  engines = [];
+  const database = `lake${databases++}`;
+  await postgres.sql(`CREATE DATABASE ${database}`);
+  const bucket = await files.createBucket();
+  const key = bucket.connection()['cloud_access_key'] as Record<string, string>;
+  lake = {
+    catalog: `postgres://${OWNER.username}:${OWNER.password}@127.0.0.1:${postgres.port}/${database}`,
+    data: `s3://${bucket.name}/some/where`,
+    extensionFolder: await installedExtensions(),
+    objectStore: {
+      keyId: key['cloud_access_key_id'] ?? '',
+      secret: key['cloud_secret_access_key'] ?? '',
+      endpoint: `http://127.0.0.1:${before.port}`,
+    },
+  };
+});
+
+afterEach(async () => {
+  for (const engine of engines) await engine.close();
+  folder.dispose();
+});
+
+async function openNode(): Promise<Engine> {
+  const engine = await openLake({ lake, folder: join(folder.folder, `node${engines.length}`), limits: LIMITS });
+  engines.push(engine);
+  return engine;
+}
+
+test('a node whose lock is lost in the middle commits nothing, whether another has begun or not', async () => {
+  const engine = await openNode();
+  await createDocs(engine);
+  const place = {
+    catalog: lakeCatalogOf(lake.catalog),
+    data: lakeDataOf(lake.data),
+    extensionFolder: lake.extensionFolder,
+    objectStore: lake.objectStore,
+    folders: foldersIn(folder.folder),
+  };
+  const client = createCatalogClient(place.catalog.client);
+  const locks = createLakeLocks({
+    client: place.catalog.client,
+    refresh: async () => undefined,
+    failed: (error) => error,
+  });
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const limits = { ...LIMITS, tempBytesMax: 2 ** 30 } as Parameters<typeof LakeStore.open>[0]['limits'];
+  const store = await LakeStore.open({ place, limits, log, client, node: 'x', held: () => locks.held() });
+  const insert = (id: string) => `INSERT INTO "_data"."t" ("_id", "_event_time", "_meta") VALUES ('${id}', now(), 1)`;
+  const losing = (id: string, meanwhile: () => Promise<unknown>) =>
+    locks.hold(['table t'], () =>
+      store.transaction(async (sql) => {
+        await sql(insert(id));
+        const ended = await postgres.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = $1)",
+          [new URL(lake.catalog).pathname.slice(1)],
+        );
+        expect(ended.length).toBeGreaterThan(0);
+        await meanwhile();
+      }),
+    );
+  await expect(losing('lost', async () => undefined)).rejects.toThrow(/the lock is lost/);
+  await expect(losing('late', () => engine.addDocuments('t', [doc('other', {})]))).rejects.toThrow(/the lock is lost/);
+  expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['other']]);
+  await locks.hold(['table t'], () => store.transaction((sql) => sql(insert('kept'))));
+  expect(await rowsOf(engine, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['kept'], ['other']]);
+  await store.close();
+  await locks.close();
+  await client.close();
+});
+
+test('writers that are killed lose nothing that was acknowledged, and leave nothing half', async () => {
+  const engine = await openNode();
+  await createDocs(engine);
+  const own = join(folder.folder, 'writer');
+  mkdirSync(own);
+  const acknowledged = join(own, 'acknowledged');
+  writeFileSync(acknowledged, '');
+  for (let round = 0; round < 4; round++) {
+    const { child } = await runScript(
+      own,
+      `
+      import { appendFileSync } from 'node:fs';
+      import { openLake } from '../../src/engine/duckdb/open-lake.ts';
+      const engine = await openLake(${JSON.stringify({ lake, folder: own, limits: LIMITS })});
+      console.log('open');
+      for (let n = 0; ; n++) {
+        const batch = '${round}.' + n;
+        await engine.addDocuments('t', Array.from({ length: 50 }, (_, i) => ({
+          id: batch + '.' + i, eventTimeMicros: null, fields: { batch, ['f' + (n % 7)]: { [i % 3 === 0 ? 'a' : 'b']: i } },
+        })));
+        appendFileSync(${JSON.stringify(acknowledged)}, batch + '\\n');
+      }
+      `,
+    );
+    await delay(1_500 + round * 400);
+    child.kill('SIGKILL');
+  }
+  const batches = readFileSync(acknowledged, 'utf8').split('\n').slice(0, -1);
+  expect(batches.length).toBeGreaterThan(4);
+  await engine.refresh();
+  const counted = await rowsOf(engine, 'SELECT batch, count(*), count(DISTINCT _id) FROM docs GROUP BY batch');
+  expect(counted.filter(([, rows, ids]) => rows !== 50 || ids !== 50)).toEqual([]);
+  const there = new Set(counted.map(([batch]) => batch));
+  expect(batches.filter((batch) => !there.has(batch))).toEqual([]);
+  // The killed node's lock is free at once.
+  await engine.addDocuments('t', [doc('after', {})]);
+});
+
+test('without its catalog it says so soon, and goes on by itself', async () => {
+  const engine = await openNode();
+  await createDocs(engine);
+  const acknowledged: string[] = [];
+  let isOver = false;
+  const errors: string[] = [];
+  const writing = (async () => {
+    for (let n = 0; !isOver; n++) {
+      try {
+        await engine.addDocuments('t', [doc(`d${n}`, { n })]);
+        acknowledged.push(`d${n}`);
+      } catch (error) {
+        errors.push(error instanceof Error ? error.message : String(error));
+        await delay(50);
+      }
+    }
+  })();
+  for (let round = 0; round < 3; round++) {
+    await delay(700);
+    await postgres.restart('immediate');
+  }
+  await delay(500);
+  isOver = true;
+  await writing;
+  await engine.addDocuments('t', [doc('last', {})]);
+  acknowledged.push('last');
+  const there = new Map(
+    (await rowsOf(engine, 'SELECT _id, count(*) FROM docs GROUP BY _id')).map(([id, count]) => [id, count]),
+  );
+  expect(acknowledged.filter((id) => there.get(id) !== 1)).toEqual([]);
+  expect([...there.values()].every((count) => count === 1)).toBe(true);
+  for (const error of errors) expect(error).toMatch(/catalog|cannot be reached|lost its connection/);
+});
+
+test('without its files it says so soon, and goes on by itself', async () => {
+  const engine = await openNode();
+  await createDocs(engine);
+  await engine.addDocuments('t', [doc('a', { n: 1 })]);
+  // Nobody listens: the proxy itself is on the thread that waits here.
+  await before.close();
+  const from = performance.now();
+  await expect(engine.addDocuments('t', [doc('b', { n: 2 })])).rejects.toThrow(/files at s3:.* cannot be reached/);
+  expect(performance.now() - from).toBeLessThan(20_000);
+  before = await startFaultProxy(() => files.port(), before.port);
+  await engine.addDocuments('t', [doc('c', { n: 3 })]);
+  expect(await rowsOf(engine, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['a'], ['c']]);
+});
+
+test('what cannot be opened says why', async () => {
+  const engine = await openNode();
+  await engine.commit([{ do: 'createWorkspace', workspace: 'commons' }]);
+  const failing = (other: Partial<OpenLakeOptions['lake']>) =>
+    openLake({ lake: { ...lake, ...other }, folder: join(folder.folder, 'x'), limits: LIMITS });
+  const wrong = new URL(lake.catalog);
+  wrong.password = 'wrong';
+  await expect(failing({ catalog: wrong.href })).rejects.toThrow(/does not let this node in/);
+  await expect(failing({ catalog: 'postgres://owner@127.0.0.1:1/none' })).rejects.toThrow(
+    /127\.0\.0\.1:1\/none, cannot/,
+  );
+  await expect(failing({ catalog: 'mysql://x' })).rejects.toThrow(/is given as postgres:/);
+  await expect(failing({ data: 'here' })).rejects.toThrow(/s3:\/\/bucket\/prefix/);
+  await postgres.sql('SELECT 1');
+  expect(existsSync(join(folder.folder, 'x'))).toBe(true);
+});
