@@ -14,3 +14,10 @@ export interface Sharing {
   /** Calls `listener` with the records that others changed, in their order. */
   onRecords(listener: (changes: readonly RecordChange[]) => void): void;
 }
+
+/** Data that only this process has. */
+export const NOT_SHARED: Sharing = {
+  refresh: async () => undefined,
+  alone: (work) => work(),
+  onRecords: () => undefined,
+};

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Change, StoredRecord } from '../../src/engine/engine.ts';
+import { type Change, NOT_SHARED, type StoredRecord } from '../../src/engine/engine.ts';
 import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { createClock, type Watches } from '../../src/service/clock.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
@@ -196,7 +196,11 @@ describe('compared with a clock that nobody sets', () => {
         }
       };
       const watches = { wallMs: () => time.wallMs, steadyMs: () => time.steadyMs, boot: () => `${time.boot}` };
-      return createClock(openCatalog({ records: [...stored], commit }), pino({ level: 'silent' }), watches);
+      return createClock(
+        openCatalog({ ...NOT_SHARED, records: [...stored], commit }),
+        pino({ level: 'silent' }),
+        watches,
+      );
     };
     let clock = start();
     await clock.look();

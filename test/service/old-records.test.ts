@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
-import type { StoredRecord } from '../../src/engine/engine.ts';
+import { NOT_SHARED, type StoredRecord } from '../../src/engine/engine.ts';
 import { hashKey } from '../../src/service/access/auth.ts';
 import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { filesOf, makeFolder, startTestService, type TestService } from './harness.ts';
@@ -86,7 +86,11 @@ afterEach(async () => {
 });
 
 it('reads them as they are, with the defaults of what came later', () => {
-  const catalog = openCatalog({ records, commit: () => Promise.reject(new Error('nothing is to be written')) });
+  const catalog = openCatalog({
+    ...NOT_SHARED,
+    records,
+    commit: () => Promise.reject(new Error('nothing is to be written')),
+  });
   for (const [kind, key, value] of RECORDS) {
     expect(catalog.all(kind as 'workspace').get(key)).toMatchObject(value);
   }

@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import type { Engine } from '../engine.ts';
-import { compose, type EngineParts, type HomeSharing } from './compose.ts';
+import { type Engine, NOT_SHARED } from '../engine.ts';
+import { compose, type EngineParts } from './compose.ts';
 import { endProcess } from './connections/end-process.ts';
 import { foldersIn } from './connections/folders.ts';
 import { createLocks } from './connections/locks.ts';
@@ -63,7 +63,7 @@ async function openFile(file: string, parts: EngineParts): Promise<Engine> {
     catalog,
     locks: createLocks(),
     folders: foldersIn(dirname(file)),
-    sharing: ALONE,
+    sharing: { ...NOT_SHARED, onRows: () => undefined },
     async copyTo(...[folder, options = {}]: Parameters<Engine['copyTo']>) {
       const copy = await store.still((sql, reader) => copyStored({ file, sql, reader }, folder, options));
       await syncCopy(folder, copy.files);
@@ -73,11 +73,3 @@ async function openFile(file: string, parts: EngineParts): Promise<Engine> {
   };
   return compose(home, parts);
 }
-
-/** One process has the file. */
-const ALONE: HomeSharing = {
-  refresh: async () => undefined,
-  alone: (work) => work(),
-  onRecords: () => undefined,
-  onRows: () => undefined,
-};

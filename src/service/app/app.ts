@@ -283,6 +283,8 @@ function admissionOf(ctx: AppContext, states: WeakMap<FastifyRequest, RequestSta
       if (row.localOnly === true) requireLocal(state.origin, row.title);
       requireReady(ctx.lifecycle);
       ctx.lifecycle.called(ctx.command !== undefined && request.headers[COMMAND_HEADER] === ctx.command);
+      // A key that was deleted elsewhere a moment ago lets nobody in here.
+      await ctx.engine.refresh();
       requireAllowed(ctx.catalog, state.origin);
       state.caller = await authenticate(ctx, request.headers.authorization);
       requireRole(state.caller.user, row);

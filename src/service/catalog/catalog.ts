@@ -54,7 +54,7 @@ export function remove(kind: Kind, key: string): RecordChange {
  * Opens the catalog over the engine's records. Throws `internal` for records that this version cannot read, so that
  * data of a newer version is left untouched.
  */
-export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog {
+export function openCatalog(engine: Pick<Engine, 'records' | 'commit' | 'alone' | 'onRecords'>): Catalog {
   const kinds = new Map<string, Map<string, unknown>>();
   for (const kind of Object.keys(RECORDS)) kinds.set(kind, new Map());
   checkVersion(engine);
@@ -65,6 +65,10 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog
     apply(kinds, change);
     if ('kind' in change) derived.delete(change.kind);
   };
+
+  engine.onRecords((changes) => {
+    for (const change of changes) take(change);
+  });
 
   let last: Promise<unknown> = Promise.resolve();
   return {
@@ -78,14 +82,16 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog
       return built.get(build) as T;
     },
     change<T>(plan: () => Plan<T>): Promise<T> {
-      const done = last.then(async () => {
-        const { changes, result } = plan();
-        if (changes.length > 0) {
-          await engine.commit(changes);
-          for (const change of changes) take(change);
-        }
-        return result;
-      });
+      const done = last.then(() =>
+        engine.alone(async () => {
+          const { changes, result } = plan();
+          if (changes.length > 0) {
+            await engine.commit(changes);
+            for (const change of changes) take(change);
+          }
+          return result;
+        }),
+      );
       // The next change waits for this one, whether it succeeds or not.
       last = done.catch(() => undefined);
       return done;

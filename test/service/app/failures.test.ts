@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ApiError, type ErrorCode } from '../../../src/contract/errors.ts';
-import type { Engine } from '../../../src/engine/engine.ts';
+import { type Engine, NOT_SHARED } from '../../../src/engine/engine.ts';
 import { openKeyAccess } from '../../../src/service/access/key-access.ts';
 import { type AppContext, buildApp } from '../../../src/service/app/app.ts';
 import { noSuchEndpoint, toApiError } from '../../../src/service/app/failures.ts';
@@ -81,7 +81,7 @@ describe('noSuchEndpoint()', () => {
 describe('buildApp() before the service is ready', () => {
   function app() {
     const results = { exportsFolder: '/nowhere' };
-    const engine = { records: [], commit: async () => undefined, results } as unknown as Engine;
+    const engine = { ...NOT_SHARED, records: [], commit: async () => undefined, results } as unknown as Engine;
     const { log } = capture();
     const catalog = openCatalog(engine);
     const lifecycle = createLifecycle({ onIdle: () => undefined });

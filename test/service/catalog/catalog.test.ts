@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, StoredRecord } from '../../../src/engine/engine.ts';
+import { type Change, NOT_SHARED, type StoredRecord } from '../../../src/engine/engine.ts';
 import { permits } from '../../../src/service/access/auth.ts';
 import { openCatalog, put, remove, SCHEMA_VERSION } from '../../../src/service/catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from '../../../src/service/catalog/metadata.ts';
@@ -8,6 +8,7 @@ import { createOffsets, prepareMetadata, startToCount } from '../../../src/servi
 function memory(records: StoredRecord[] = []) {
   const committed: (readonly Change[])[] = [];
   const store = {
+    ...NOT_SHARED,
     records,
     failing: false,
     committed,

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Engine } from '../../../src/engine/engine.ts';
+import { type Engine, NOT_SHARED } from '../../../src/engine/engine.ts';
 import { openCatalog, put } from '../../../src/service/catalog/catalog.ts';
 import { createLateRecords } from '../../../src/service/catalog/late-records.ts';
 
@@ -18,7 +18,7 @@ function open() {
     await held;
     if (fails) throw new Error('the disk is full');
   };
-  const catalog = openCatalog({ records: [], commit } as unknown as Engine);
+  const catalog = openCatalog({ ...NOT_SHARED, records: [], commit } as unknown as Engine);
   const late = createLateRecords<string>({
     catalog,
     log: pino({ level: 'silent' }),

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Engine } from '../../../src/engine/engine.ts';
+import { type Engine, NOT_SHARED } from '../../../src/engine/engine.ts';
 import { openCatalog } from '../../../src/service/catalog/catalog.ts';
 import type { CollectionRecord } from '../../../src/service/catalog/records.ts';
 import { openUsage } from '../../../src/service/compute/usage.ts';
@@ -31,7 +31,7 @@ afterEach(() => {
 describe('openUsage()', () => {
   it('stores the first figures of a collection at once, and what follows within a second', async () => {
     const records = [{ kind: 'collection', key: 'w.c', value: collection }];
-    const engine = { records, commit: async () => undefined } as unknown as Engine;
+    const engine = { ...NOT_SHARED, records, commit: async () => undefined } as unknown as Engine;
     const catalog = openCatalog(engine);
     const usage = openUsage(catalog, pino({ level: 'silent' }));
     const stored = () => catalog.all('usage').get('c_1')?.bytesInserted;

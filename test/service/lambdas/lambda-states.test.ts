@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Change, Engine } from '../../../src/engine/engine.ts';
+import { type Change, type Engine, NOT_SHARED } from '../../../src/engine/engine.ts';
 import { type Catalog, openCatalog, put } from '../../../src/service/catalog/catalog.ts';
 import type { LambdaVersionRecord } from '../../../src/service/catalog/records.ts';
 import { createLambdaStates, type LambdaStates } from '../../../src/service/lambdas/lambda-states.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
     { do: 'putAlias', workspace: 'commons', name: 'now', tables: ['orders'] },
   ]);
   await engine.addDocuments('orders', [doc('1', { n: 1 })]);
-  catalog = openCatalog({ records: [], commit: async () => undefined });
+  catalog = openCatalog({ ...NOT_SHARED, records: [], commit: async () => undefined });
   restart();
 });
 
