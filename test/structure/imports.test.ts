@@ -31,8 +31,11 @@ const OWNED: Record<string, readonly string[]> = {
 
 /** The layers of `engine/duckdb` that know only connections, wherever the data are: each may import those before it. */
 const SHARED_LAYERS = ['sql', 'values', 'connections', 'gate', 'results', 'queries'];
-/** Those that know that the data are in one file of the engine. */
+/** Those that know tables; `storage` that they are in one file of the engine. */
 const FILE_LAYERS = ['sql', 'values', 'connections', 'storage', 'tables', 'loading', 'exports'];
+/** What a lake may know: nothing of the one file. */
+const LAKE = 'lake';
+const LAKE_MAY_IMPORT = ['sql', 'connections', 'tables', LAKE];
 /** Beside the layers: these use them, and they may use all. */
 const SHORTCUTS = 'shortcuts';
 const SHORTCUT_USERS = ['queries', 'tables'];
@@ -105,10 +108,18 @@ describe('imports inside src', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('of engine/duckdb for a lake know nothing of the one file', () => {
+    const ofLake = ofEngine.filter(({ from }) => layerOf(from) === LAKE);
+    expect(ofLake.length).toBeGreaterThan(10);
+    expect(ofLake.filter(({ to }) => !LAKE_MAY_IMPORT.includes(layerOf(to)))).toEqual([]);
+  });
+
   it('put the engine together in one place', () => {
-    const known = new Set([...SHARED_LAYERS, ...FILE_LAYERS, SHORTCUTS]);
+    const known = new Set([...SHARED_LAYERS, ...FILE_LAYERS, LAKE, SHORTCUTS]);
     const others = ofEngine.filter(({ from }) => !known.has(layerOf(from))).map(({ from }) => from);
-    expect(new Set(others)).toEqual(new Set(['engine/duckdb/open.ts', 'engine/duckdb/compose.ts']));
+    expect(new Set(others)).toEqual(
+      new Set(['open.ts', 'open-lake.ts', 'compose.ts', 'parts.ts'].map((name) => `engine/duckdb/${name}`)),
+    );
   });
 
   it('service knows the engine by its port and its opener only', () => {
