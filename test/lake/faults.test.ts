@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
@@ -15,6 +17,7 @@ import type { TestStore } from '../sources/servers/buckets.ts';
 import { type FaultProxy, startFaultProxy } from '../sources/servers/fault-proxy.ts';
 import { OWNER, type Postgres, startPostgres } from '../sources/servers/postgres.ts';
 import { startVersitygw } from '../sources/servers/s3.ts';
+import { answers } from '../sources/servers/server.ts';
 import { installedExtensions } from './servers.ts';
 
 /* Servers of its own, which are stopped in the middle. */
@@ -194,6 +197,26 @@ test('without its files it says so soon, and goes on by itself', async () => {
   await expect(engine.addDocuments('t', [doc('b', { n: 2 })])).rejects.toThrow(/files at s3:.* cannot be reached/);
   expect(performance.now() - from).toBeLessThan(20_000);
   before = await startFaultProxy(() => files.port(), before.port);
+  await engine.addDocuments('t', [doc('c', { n: 3 })]);
+  expect(await rowsOf(engine, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['a'], ['c']]);
+});
+
+test('a store that does not answer holds nothing else up', async () => {
+  const engine = await openNode();
+  await createDocs(engine);
+  await engine.addDocuments('t', [doc('a', { n: 1 })]);
+  const { port } = before;
+  await before.close();
+  // Takes connections and never says a word; in a process of its own, as a thread that is held would not answer either.
+  const silent = spawn(process.execPath, ['-e', `require('net').createServer(() => 0).listen(${port}, '127.0.0.1')`]);
+  await expect.poll(() => answers(port), { timeout: 10_000 }).toBe(true);
+  const lags = monitorEventLoopDelay({ resolution: 10 });
+  lags.enable();
+  const adding = engine.addDocuments('t', [doc('b', { n: 2 })]);
+  await expect(adding).rejects.toThrow(/files at s3:.* cannot be reached/);
+  expect(lags.max / 1e6).toBeLessThan(2_000);
+  silent.kill('SIGKILL');
+  before = await startFaultProxy(() => files.port(), port);
   await engine.addDocuments('t', [doc('c', { n: 3 })]);
   expect(await rowsOf(engine, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['a'], ['c']]);
 });

@@ -136,7 +136,7 @@ export function dataFolder(name: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `colloquy-${name}-`));
 }
 
-function answers(port: number): Promise<boolean> {
+export function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => {

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import {
   DuckDBBlobValue,
   type DuckDBConnection,
+  type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   type DuckDBValue,
 } from '@duckdb/node-api';
@@ -141,7 +142,11 @@ async function runPrepared(
   values: readonly DuckDBValue[],
 ): Promise<DuckDBValue[][]> {
   for (const [index, value] of values.entries()) bind(statement, index + 1, value);
-  const result = await statement.run();
+  return rowsIn(await statement.run());
+}
+
+/** Of a result that is materialized. */
+export async function rowsIn(result: DuckDBMaterializedResult): Promise<DuckDBValue[][]> {
   const rows: DuckDBValue[][] = [];
   for (let index = 0; index < result.chunkCount; index++) {
     if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();

@@ -8,13 +8,14 @@ import { isFatal } from '../connections/engine-error.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
-import { KeptStatements, openWriter, type Sql, type Writer } from '../connections/writer.ts';
+import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, noteText } from './fence.ts';
 import { type LakeDatabase, type LakePlace, openLakeDatabase } from './lake-database.ts';
 import { lakeError } from './lake-errors.ts';
 import { CATALOG_SCHEMA } from './lake-options.ts';
+import { lakeSql } from './lake-sql.ts';
 import { columnStatements } from './rewrite.ts';
 
 interface Options {
@@ -32,7 +33,6 @@ interface Options {
 interface Session {
   database: LakeDatabase;
   writers: Writer[];
-  statements: KeptStatements;
   isBroken: boolean;
 }
 
@@ -172,15 +172,15 @@ export class LakeStore implements Store {
     const session = await this.#ready();
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
+      writer = session.writers.pop() ?? (await openWriter(session));
       const result = await work(writer);
-      if (session.isBroken) closeWriter(session, writer);
+      if (session.isBroken) writer.connection.closeSync();
       else session.writers.push(writer);
       return result;
     } catch (error) {
       this.#noteFailure(session, error);
       // Closing it ends its transaction, whatever state that is in.
-      if (writer !== undefined) closeWriter(session, writer);
+      writer?.connection.closeSync();
       throw error;
     }
   }
@@ -228,15 +228,15 @@ function isUnclear(error: unknown): boolean {
 
 async function openSession(place: LakePlace, limits: EngineLimits): Promise<Session> {
   const database = await openLakeDatabase(place, limits);
-  return { database, writers: [], statements: new KeptStatements(), isBroken: false };
+  return { database, writers: [], isBroken: false };
 }
 
-function closeWriter({ statements }: Session, { connection }: Writer): void {
-  statements.forget(connection);
-  connection.closeSync();
+async function openWriter({ database }: Session): Promise<Writer> {
+  const connection = await database.connect();
+  return { connection, sql: lakeSql(connection) };
 }
 
-function closeSession(session: Session): void {
-  for (const writer of session.writers.splice(0)) closeWriter(session, writer);
-  session.database.close();
+function closeSession({ writers, database }: Session): void {
+  for (const { connection } of writers.splice(0)) connection.closeSync();
+  database.close();
 }
