@@ -4,6 +4,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
 import type { Log } from '../../log.ts';
 import { isFatal } from '../connections/engine-error.ts';
+import { cacheAfterMerge, letGoOfCache, memoryOf } from './cache.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
 import { checkpoint, Reclaiming, type TakenRows, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
@@ -181,6 +182,7 @@ export class Store {
     const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
     try {
       await this.#lookForSpace(session);
+      const { cache } = await this.#withWriter(session, ({ sql }) => memoryOf(sql));
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
@@ -197,6 +199,8 @@ export class Store {
       await this.#stillness.alone(() =>
         isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false),
       );
+      const cacheMax = cacheAfterMerge(cache, this.#size.memoryBytes);
+      await this.#withWriter(session, ({ sql }) => letGoOfCache(sql, cacheMax, () => this.#size.memoryBytes));
       this.#mayHaveSpace ||= this.#reclaiming.isWorthIt;
       if (this.#mayHaveSpace) this.#tidyAfter(MERGE_AGAIN_MS);
     } catch (error) {
