@@ -64,22 +64,28 @@ async function readInTurns(text: string, readNumber: ReadNumber | undefined): Pr
 
 /** The JSON text of a value that may contain `bigint`s, which are written as numbers with all their digits. */
 export function stringifyJson(value: unknown): string {
+  return textWithoutBigints(value) ?? textWithNumbers(value, JSON.stringify) ?? 'null';
+}
+
+/** The same, if there is no `bigint` in it. */
+export function textWithoutBigints(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof TypeError && /BigInt/.test(error.message)) return exactTextOf(value) ?? 'null';
+    if (error instanceof TypeError && /BigInt/.test(error.message)) return undefined;
     throw error;
   }
 }
 
-/** As `JSON.stringify`, which has no way to write a `bigint`. */
-function exactTextOf(value: unknown): string | undefined {
+/** As `JSON.stringify`, which has no way to write a `bigint`, with numbers as `textOf` writes them. */
+export function textWithNumbers(value: unknown, textOf: (number: number) => string): string | undefined {
   if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number') return textOf(value);
   if (typeof value !== 'object' || value === null || hasOwnText(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => exactTextOf(item) ?? 'null').join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => textWithNumbers(item, textOf) ?? 'null').join(',')}]`;
   const members: string[] = [];
   for (const [key, member] of Object.entries(value)) {
-    const text = exactTextOf(member);
+    const text = textWithNumbers(member, textOf);
     if (text !== undefined) members.push(`${JSON.stringify(key)}:${text}`);
   }
   return `{${members.join(',')}}`;

@@ -141,7 +141,7 @@ describe('what fits', () => {
     expect(fitted).toBeGreaterThan(20);
   });
 
-  const TYPED = shapeOf([{ n: 1, d: 0.5, s: 'x', b: true, o: { p: 1, q: ['x'] } }]);
+  const TYPED = shapeOf([{ n: 1, l: 2n ** 60n, h: 2n ** 100n, d: 0.5, s: 'x', b: true, o: { p: 1, q: ['x'] } }]);
   const SHAPE = { ...TYPED, columns: new Map(TYPED.columns).set('j', 'json') };
 
   test.each([
@@ -154,6 +154,8 @@ describe('what fits', () => {
     '{"s":"\\u00e9\\ud83d\\ude00\\n"}',
     '{ "s" : "é😀" , "n" :\t3 }',
     '{"_id":"a","n":999999999999999}',
+    '{"l":-8999999999999999999,"h":8999999999999999999}',
+    '{"l":1234567890123456,"h":0}',
   ])('%s does', (text) => {
     expect(expectTakable(text, SHAPE)).toBe(true);
   });
@@ -162,7 +164,12 @@ describe('what fits', () => {
     ['a number that would widen', '{"n":0.5}'],
     ['an integer written as another number', '{"n":1e3}'],
     ['an integer past 15 digits', '{"n":1234567890123456}'],
+    ['an integer that may have more than 64 bits', '{"l":9000000000000000000}'],
+    ['an integer of more than 64 bits', '{"h":12345678901234567890}'],
+    ['a long integer in a column of doubles', '{"d":1234567890123456}'],
     ['minus zero', '{"d":-0}'],
+    ['minus zero among long integers', '{"l":-0}'],
+    ['a long integer with zeros before it', '{"l":0123456789012345678}'],
     ['minus zero with a fraction', '{"d":-0.00}'],
     ['minus zero with an exponent', '{"d":-0e5}'],
     ['what is as good as minus zero', `{"d":-0.${'0'.repeat(330)}1}`],
@@ -349,6 +356,22 @@ describe('a text', () => {
       { n: 9007199254740993n },
       { n: 170141183460469231731687303715884105727n },
     ]);
+  });
+
+  test.each([
+    ['64 bits', 9007199254740993n],
+    ['more', 2n ** 100n],
+  ])('has long integers as parsed documents when a fraction comes, whether they have %s', async (_, long) => {
+    const [asText, asDocuments] = [await newTable(), await newTable()];
+    for (const table of [asText, asDocuments]) await engine.addDocuments(table, [doc('z', { n: long, l: [long] })]);
+    const list = '[{"_id":"a","n":9007199254740995,"l":[-9007199254740995]},{"_id":"b","n":0.5,"l":[0.5]}]';
+    const given = (parseJson(list) as JsonObject[]).map(({ _id, ...fields }) => doc(String(_id), fields));
+    if ((await engine.addText(asText, textOf(list))) === undefined) await engine.addDocuments(asText, given);
+    await engine.addDocuments(asDocuments, given);
+    const ids = ['a', 'b', 'z'];
+    expect(await readBack(engine, asText, ids)).toEqual(await readBack(engine, asDocuments, ids));
+    const rows = (table: string) => rowsOf(engine, `SELECT n::VARCHAR, l::VARCHAR, _strays FROM ${table} ORDER BY _id`);
+    expect(await rows(asText)).toEqual(await rows(asDocuments));
   });
 
   test.each([

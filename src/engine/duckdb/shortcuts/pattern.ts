@@ -19,6 +19,8 @@ export const Kind = {
   Time: 10,
   EventTime: 11,
   Map: 12,
+  /** An integer of up to 64 bits, or more. */
+  Long: 13,
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -48,8 +50,8 @@ const SCALARS = {
   null: Kind.Null,
   boolean: Kind.Boolean,
   int53: Kind.Integer,
-  int64: Kind.Integer,
-  hugeint: Kind.Integer,
+  int64: Kind.Long,
+  hugeint: Kind.Long,
   double: Kind.Double,
   string: Kind.String,
   json: Kind.Json,

@@ -38,6 +38,8 @@ const CLOSE = 0x7d;
 
 /** Integers of up to this many digits are exact as doubles. */
 const DIGITS_MAX = 15;
+/** Integers of up to this many digits have 64 bits, if one of so many does not begin with a 9. */
+const LONG_DIGITS_MAX = 19;
 /**
  * With an exponent of at most `EXPONENT_DIGITS_MAX` digits, `DIGITS_MAX` digits never become infinity, and a fraction
  * of at most `FRACTION_DIGITS_MAX` digits never becomes zero.
@@ -92,6 +94,8 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
         return byte === QUOTE ? text(at) : -1;
       case Kind.Integer:
         return number(at, false);
+      case Kind.Long:
+        return number(at, false, LONG_DIGITS_MAX);
       case Kind.Double:
         return number(at, true);
       case Kind.Object:
@@ -172,13 +176,14 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   }
 
   /** `allowFraction` is for columns of doubles. Minus zero is refused here: it has to lose its sign. */
-  function number(start: number, allowFraction: boolean): number {
+  function number(start: number, allowFraction: boolean, digitsMax = DIGITS_MAX): number {
     const isNegative = bytes[start] === MINUS;
     const first = isNegative ? start + 1 : start;
     const end = digits(first);
     const count = end - first;
     const isZero = bytes[first] === ZERO;
-    if (count === 0 || count > DIGITS_MAX || (isZero && count > 1)) return -1;
+    if (count === 0 || count > digitsMax || (isZero && count > 1)) return -1;
+    if (count === LONG_DIGITS_MAX && bytes[first] === NINE) return -1;
     const next = bytes[end];
     if (next !== DOT && next !== 0x65 && next !== 0x45) return isNegative && isZero ? -1 : end;
     return allowFraction ? fraction(end, isNegative && isZero) : -1;
@@ -230,7 +235,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     const isText = bytes[start] === QUOTE;
     const found = bytes.toString('latin1', isText ? start + 1 : start, isText ? end - 1 : end);
     eventTime = { value: isText ? found : Number(found), isField };
-    return isText || INTEGER.test(found);
+    return isText || (INTEGER.test(found) && Number.isSafeInteger(eventTime.value));
   }
 
   /** A time that its column gives back as it is spelled. */

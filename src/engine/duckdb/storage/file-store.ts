@@ -7,6 +7,7 @@ import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
+import { cacheAfterMerge, letGoOfCache, memoryOf } from './cache.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
 import { checkpoint, Reclaiming, type TakenRows, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
@@ -180,6 +181,7 @@ export class FileStore implements Store {
     const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
     try {
       await this.#lookForSpace(session);
+      const { cache } = await this.#withWriter(session, ({ sql }) => memoryOf(sql));
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
@@ -196,6 +198,8 @@ export class FileStore implements Store {
       await this.#stillness.alone(() =>
         isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false),
       );
+      const cacheMax = cacheAfterMerge(cache, this.#size.memoryBytes);
+      await this.#withWriter(session, ({ sql }) => letGoOfCache(sql, cacheMax, () => this.#size.memoryBytes));
       this.#mayHaveSpace ||= this.#reclaiming.isWorthIt;
       if (this.#mayHaveSpace) this.#tidyAfter(MERGE_AGAIN_MS);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type JsonValue, stringifyJson } from '../../../contract/json/json.ts';
+import { type JsonValue, textWithNumbers, textWithoutBigints } from '../../../contract/json/json.ts';
 
 const LONG_INTEGER = /\d{17}/;
 
@@ -7,16 +7,15 @@ const LONG_INTEGER = /\d{17}/;
  * 10^21 as 16 or 17 digits followed by zeros, which is a different integer to a reader with more digits than a double.
  */
 export function exactText(value: JsonValue): string {
-  const text = stringifyJson(value);
-  return LONG_INTEGER.test(text) ? stringifyJson(withExactIntegers(value)) : text;
+  const text = textWithoutBigints(value);
+  const isExact = text !== undefined && !LONG_INTEGER.test(text);
+  return isExact ? text : (textWithNumbers(value, digitsOf) ?? 'null');
 }
 
-function withExactIntegers(value: JsonValue): JsonValue | undefined {
-  return rewritten(value, (leaf) => {
-    if (typeof leaf !== 'number') return leaf;
-    const isWrittenInFull = Number.isInteger(leaf) && !Number.isSafeInteger(leaf) && Math.abs(leaf) < 1e21;
-    return isWrittenInFull ? BigInt(leaf) : leaf;
-  });
+/** With all of its digits, as far as `JSON.stringify` writes no exponent. */
+function digitsOf(number: number): string {
+  const isWrittenInFull = Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21;
+  return isWrittenInFull ? BigInt(number).toString() : JSON.stringify(number);
 }
 
 /** A copy with other values in it; a member of an object whose value becomes undefined is left out. */
