@@ -20,6 +20,8 @@ const LISTED_MAX = 12;
 const LIST_CHARS_MAX = 140;
 /** A longer text says little of others. */
 const CHARS_MAX = 30;
+/** A smaller number is no time since 1970, in whatever unit. */
+const EPOCH_MIN = 1_000_000_000;
 /** Of a list that is a value. */
 const ITEMS_MAX = 20;
 
@@ -75,6 +77,9 @@ function askedOf({ path, type, depth, any }: TypePlace): { path: string; list: s
   const value = names.reduce((of, name) => `struct_extract(${of}, ${quotedText(name)})`, column);
   const inside = steps.length - names.length;
   if (any === ANY_KEY && inside === 0) return [{ path, ...example(`map_keys(${value})[1]`) }];
+  // Whether a time is in seconds or milliseconds.
+  if (type === 'BIGINT' && inside === 0)
+    return [{ path, list: 'NULL', example: `any_value(${value}) FILTER (WHERE ${value} >= ${EPOCH_MIN})` }];
   if (type !== 'VARCHAR') return [];
   if (inside === 0) {
     const list = `list_sort(list(DISTINCT ${cut(value)}) FILTER (WHERE ${value} IS NOT NULL))[:${LISTED_MAX + 1}]`;
@@ -99,6 +104,7 @@ function textOf(list: unknown, one: unknown, isWhole: boolean): string | undefin
   if (texts.length > 0 && texts.length <= LISTED_MAX && isShort) {
     return `(${[...texts.map(literal), ...(isWhole ? [] : ['…'])].join(', ')})`;
   }
+  if (typeof one === 'number' || typeof one === 'bigint') return `(${one}, …)`;
   if (typeof one !== 'string' || one.length > CHARS_MAX || isUuid(one)) return undefined;
   return `(${literal(one)}, …)`;
 }

@@ -94,7 +94,7 @@ async function fieldsOf(
   return new Map(await Promise.all(told));
 }
 
-/** The fields of which many values have another type, and how these are read: `; strays: (_strays->>'a/b') in 130, as [1]`. */
+/** Fields of which many values have another type, and how these are read. */
 async function straysText(
   context: Pick<ToolContext, 'client' | 'signal'>,
   { workspace, name, documents, columns }: Table,
@@ -110,7 +110,9 @@ async function straysText(
     return `${read} in ${values}, as ${String(example).slice(0, STRAY_CHARS_MAX)}`;
   });
   if (told.length === 0) return '';
-  return oneLine(`; strays: ${told.join('; ')}${many.length > STRAYS_MAX ? `; +${many.length - STRAYS_MAX}` : ''}`);
+  return oneLine(
+    `; of other types, so NULL where SQL computes: ${told.join('; ')}${many.length > STRAYS_MAX ? `; +${many.length - STRAYS_MAX}` : ''}`,
+  );
 }
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

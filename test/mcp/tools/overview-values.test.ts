@@ -41,12 +41,13 @@ describe('the list of few collections', () => {
         note: 'A text of which nobody who asks learns anything, since it is long.',
         tags: n % 3 === 0 ? ['new', 'open 24/7'] : [],
         at: { day: '12.05.2024', n },
+        at_ms: 1_700_000_000_000 + n,
         stock: { [`item ${n}`]: `${n}.50` },
         ...(n === 7 ? { empty: '' } : {}),
       })),
     );
     expect(await fieldsOf('shops')).toBe(
-      "size (large, 'owner''s'), code (C0, …), uuid, note, tags [(new, 'open 24/7')], at {day ('12.05.2024'), n BIGINT}, stock {('item 0', …) <key> ('0.50', …)}, empty ('')",
+      "size (large, 'owner''s'), code (C0, …), uuid, note, tags [(new, 'open 24/7')], at {day ('12.05.2024'), n BIGINT}, at_ms BIGINT (1700000000000, …), stock {('item 0', …) <key> ('0.50', …)}, empty ('')",
     );
   });
 
@@ -57,7 +58,7 @@ describe('the list of few collections', () => {
       ...Array.from({ length: 4 }, () => ({ o: [{ added: '9' }] })),
     ]);
     expect(await fieldsOf('mixed')).toBe(
-      'o {added (\'9\', false)}; strays: (_strays->>\'o\') in 4, as [{"added":"9"}]',
+      'o {added (\'9\', false)}; of other types, so NULL where SQL computes: (_strays->>\'o\') in 4, as [{"added":"9"}]',
     );
   });
 

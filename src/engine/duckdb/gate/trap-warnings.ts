@@ -18,7 +18,7 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): stri
   const all = [...nodesIn(tree)];
   const ofJson = new Set(all.flatMap(aliasOfJson));
   for (const node of all) {
-    const warning = firstOfNone(node, tables) ?? engineType(node) ?? quotedText(node, ofJson);
+    const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? quotedText(node, ofJson);
     if (warning !== undefined) found.add(warning);
     if (found.size === WARNINGS_MAX) break;
   }
@@ -54,6 +54,17 @@ function engineType(node: Node): string | undefined {
     : undefined;
   if (name === undefined) return undefined;
   return `TYPEOF is never '${name}': it gives int, float, string, bool, array, object and the like. The engine's name of a type is upper(pg_typeof(x)).`;
+}
+
+/** `x ~ 'part'`, which in PostgreSQL finds the part. */
+function wholeText(node: Node): string | undefined {
+  if (textOf(node['function_name']) !== 'regexp_full_match') return undefined;
+  const [text, pattern] = nodesOf(node['children']);
+  // The operator stands behind its text, or has no place; a call before it.
+  const isOperator = !(Number(node['query_location']) < Number(text?.['query_location']));
+  const part = constantText(pattern);
+  if (!isOperator || part === undefined || /^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
+  return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
 }
 
 /** The name of a call of json_each in FROM, which may be empty. */
