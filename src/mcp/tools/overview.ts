@@ -81,17 +81,20 @@ async function fieldsOf(
   const sizes = new Map(shown.map(({ workspace, name, stats }) => [`${workspace}.${name}`, stats]));
   const valuesMax =
     shown.length > VALUES_COLLECTIONS_MAX ? 0 : Math.min(VALUES_TOKENS_MAX, Math.floor(VALUES_TOKENS / shown.length));
-  const told = (answer?.results ?? []).map(async (row): Promise<[string, string]> => {
+  const told = new Map<string, string>();
+  // One after the other: others ask, too.
+  for (const row of answer?.results ?? []) {
     const [workspace, name, types] = [String(row['workspace']), String(row['name']), listOf(row['types'])];
     const columns = listOf(row['columns']).map((column, index) => ({ name: column, type: types[index] ?? '' }));
     const stats = sizes.get(`${workspace}.${name}`);
     const [documents, bytes] = [stats?.doc_count ?? 0, stats?.total_size ?? 0];
     const table = { workspace, name, documents, bytes, columns };
-    if (valuesMax === 0 || documents === 0) return [`${workspace}.${name}`, fieldsText(columns, tokensMax)];
-    const [values, strays] = await Promise.all([fieldValues(context, table, valuesMax), straysText(context, table)]);
-    return [`${workspace}.${name}`, `${fieldsText(columns, tokensMax, values)}${strays}`];
-  });
-  return new Map(await Promise.all(told));
+    const isLookedAt = valuesMax > 0 && documents > 0;
+    const values = isLookedAt ? await fieldValues(context, table, valuesMax) : undefined;
+    const strays = isLookedAt ? await straysText(context, table) : '';
+    told.set(`${workspace}.${name}`, `${fieldsText(columns, tokensMax, values)}${strays}`);
+  }
+  return told;
 }
 
 /** Fields of which many values have another type, and how these are read. */
