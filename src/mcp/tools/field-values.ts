@@ -111,5 +111,5 @@ function textOf(list: unknown, one: unknown, isWhole: boolean): string | undefin
 
 /** As it is, if that is one word; else as SQL has it. */
 function literal(text: string): string {
-  return /^\p{L}[\p{L}\d_-]*$/u.test(text) ? text : quotedText(text);
+  return /^[A-Za-z][\w-]*$/.test(text) ? text : quotedText(text);
 }
