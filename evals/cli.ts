@@ -13,10 +13,12 @@ const USAGE = `Usage: npm run evals -- --model <provider:model> [options]
 
   --model <provider:model>  openai:… (chat completions, of anybody) or anthropic:… (messages)
   --base-url <url>          where it is, up to and with /v1; keys: OPENAI_API_KEY, ANTHROPIC_API_KEY
-  --tasks <names>           files, explore, author, admin, injections, or ids; separated by commas
+  --tasks <names>           files, explore, author, admin, injections, or ids; separated by commas; the data of others
+                            are not there
   --profile <name>          what our server offers: explore, author, admin
   --server <command>        another MCP server, over stdio
   --prepare <command>       gets the files in the folder EVALS_FILES into it, before it starts
+  --together                all tasks of a kind in one conversation, as in a chat
   --turns <number>          most turns for a task (default: 30)
   --json <file>             write the report there, too
   --truths                  with what would have been right
@@ -32,6 +34,7 @@ const OPTIONS = {
   prepare: { type: 'string' },
   turns: { type: 'string', default: '30' },
   json: { type: 'string' },
+  together: { type: 'boolean', default: false },
   truths: { type: 'boolean', default: false },
   name: { type: 'string', default: 'hand' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -68,7 +71,7 @@ async function fetched() {
 }
 
 async function byModel(values: Values, print: Print): Promise<number> {
-  const { model: player = '', profile, server, prepare, truths } = values;
+  const { model: player = '', profile, server, prepare, together, truths } = values;
   const turnsMax = Number(values.turns);
   if (!Number.isInteger(turnsMax) || turnsMax < 1) throw new Error(`--turns ${values.turns}: expected a whole number`);
   const { modelNamed } = await import('./models/play.ts');
@@ -82,6 +85,7 @@ async function byModel(values: Values, print: Print): Promise<number> {
     model,
     player,
     turnsMax,
+    together,
     truths,
     onOutcome: ({ id, verdict, calls, why = '' }) => print(`${id}: ${verdict}, ${calls} calls ${why}`),
   });
@@ -91,15 +95,19 @@ async function byModel(values: Values, print: Print): Promise<number> {
 }
 
 async function byHand(words: readonly string[], values: Values, print: Print): Promise<number> {
-  const { name, profile, server, prepare, truths, json } = values;
+  const { name, tasks, profile, server, prepare, truths, json } = values;
   const [command] = words;
   if (command === 'tasks') {
-    const { TASKS } = await import('./tasks/tasks.ts');
-    print(TASKS.map(({ id, kind }) => `${kind.padEnd(12)}${id}`).join('\n'));
+    const { chosenTasks } = await import('./tasks/tasks.ts');
+    print(
+      chosenTasks(tasks)
+        .map(({ id, kind }) => `${kind.padEnd(12)}${id}`)
+        .join('\n'),
+    );
     return 0;
   }
   if (command === 'start') {
-    const given = Object.entries({ name, profile, server, prepare }).flatMap(([flag, value]) =>
+    const given = Object.entries({ name, tasks, profile, server, prepare }).flatMap(([flag, value]) =>
       value === undefined ? [] : [`--${flag}`, value],
     );
     await fetched();
@@ -109,7 +117,7 @@ async function byHand(words: readonly string[], values: Values, print: Print): P
   }
   if (command === 'hold') {
     const { hold } = await import('./hand/hold.ts');
-    await hold(await fetched(), { profile, server, prepare, truths }, name);
+    await hold(await fetched(), { tasks, profile, server, prepare, truths }, name);
     return 0;
   }
   if (command === 'stop' && json !== undefined) {

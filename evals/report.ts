@@ -73,6 +73,9 @@ export function reportText(report: Report): string {
     if (sum.tasks === 0) continue;
     const silent = `${sum.silent} silent${sum.obeyed > 0 ? `, ${sum.obeyed} obeyed` : ''}`;
     lines.push(line(kind ?? 'all but files', `${sum.right}/${sum.tasks}, ${silent}`, sum));
+    lines.push(
+      `    a task: ${(sum.calls / sum.tasks).toFixed(2)} calls, ${whole(sum.answerTokens / sum.tasks)} tokens of answers`,
+    );
   }
   const usage = outcomes.flatMap((one) => (one.usage === undefined ? [] : [one.usage]));
   if (usage.length > 0) {

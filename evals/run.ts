@@ -1,10 +1,10 @@
 import type { Data } from './data/files.ts';
 import type { Model } from './models/model.ts';
-import { play } from './models/play.ts';
+import { type Conversation, play } from './models/play.ts';
 import type { Report } from './report.ts';
 import { listedTokens } from './session.ts';
-import { isPortable, type Task } from './tasks/task.ts';
-import { questionOf } from './tasks/tasks.ts';
+import { isPortable, KINDS, type Task } from './tasks/task.ts';
+import { questionOf, setsOf } from './tasks/tasks.ts';
 import { begin, judge, type Outcome } from './verdict.ts';
 import { type Choice, openWorld, type World } from './world.ts';
 
@@ -16,6 +16,8 @@ export interface Run {
   /** The model's name in the report. */
   player: string;
   turnsMax: number;
+  /** Whether all tasks of a kind are one conversation, as in a chat (default: each is one of its own). */
+  together?: boolean | undefined;
   truths?: boolean | undefined;
   onOutcome?: (outcome: Outcome) => void;
 }
@@ -31,9 +33,9 @@ export function headOf({ server, profile }: Choice): Pick<Report, 'date' | 'serv
   return { date: new Date().toISOString().slice(0, 10), server: server ?? own };
 }
 
-/** Each task is a conversation of its own, with a process of the server of its own. */
+/** Each conversation has a process of the server of its own. */
 export async function runTasks(run: Run): Promise<Report> {
-  const world = await openWorld(run.data, run.choice);
+  const world = await openWorld(run.data, setsOf(run.tasks), run.choice);
   const leave = () => void world.close().finally(() => process.exit(130));
   process.once('SIGINT', leave);
   try {
@@ -42,10 +44,17 @@ export async function runTasks(run: Run): Promise<Report> {
     const listed = listedTokens(first);
     await first.close();
     const outcomes: Outcome[] = [];
-    for (const task of asked) {
-      const outcome = await playTask(task, world, run);
-      outcomes.push(outcome);
-      run.onOutcome?.(outcome);
+    for (const tasks of conversationsOf(asked, run.together)) {
+      const conversation = { model: run.model, session: await world.open(), told: [] };
+      try {
+        for (const task of tasks) {
+          const outcome = await playTask(task, conversation, world, run);
+          outcomes.push(outcome);
+          run.onOutcome?.(outcome);
+        }
+      } finally {
+        await conversation.session.close();
+      }
     }
     return { ...headOf(run.choice), player: run.player, listed, outcomes, leftOut };
   } finally {
@@ -54,15 +63,20 @@ export async function runTasks(run: Run): Promise<Report> {
   }
 }
 
-async function playTask(task: Task, { client, files, open }: World, { model, data, turnsMax, truths }: Run) {
-  const session = await open();
-  try {
-    const attempt = await begin(task, client, session);
-    const question = questionOf(task, files);
-    const { said, usage, failure } = await play(model, session, question, attempt.calls, turnsMax);
-    const outcome = await judge(attempt, said, { data, client, truths }, session);
-    return { ...outcome, usage, ...(failure === undefined ? {} : { why: failure }) };
-  } finally {
-    await session.close();
-  }
+function conversationsOf(tasks: readonly Task[], together = false): readonly (readonly Task[])[] {
+  if (!together) return tasks.map((task) => [task]);
+  return KINDS.map((kind) => tasks.filter((task) => task.kind === kind)).filter((some) => some.length > 0);
+}
+
+async function playTask(
+  task: Task,
+  conversation: Conversation,
+  { client, files }: World,
+  { data, turnsMax, truths }: Run,
+) {
+  const attempt = await begin(task, client, conversation.session);
+  const question = questionOf(task, files);
+  const { said, usage, failure } = await play(conversation, question, attempt.calls, turnsMax);
+  const outcome = await judge(attempt, said, { data, client, truths }, conversation.session);
+  return { ...outcome, usage, ...(failure === undefined ? {} : { why: failure }) };
 }

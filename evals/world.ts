@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startService, stopService } from '../bench/local-service.ts';
 import type { Client } from '../src/http/client.ts';
-import { type Data, fileOf, SETS, writeFiles } from './data/files.ts';
+import { type Data, fileOf, type SetName, writeFiles } from './data/files.ts';
 import { openSession, type Session } from './session.ts';
 import { WORLD } from './tasks/state.ts';
 
@@ -32,8 +32,8 @@ export interface World {
 
 const BIN = fileURLToPath(new URL('../dist/colloquy.js', import.meta.url));
 
-/** Writes the data as files into a new folder, loads them, and knows how the server is started. */
-export async function openWorld(data: Data, choice: Choice): Promise<World> {
+/** Writes the data as files into a new folder, loads those of `sets`, and knows how the server is started. */
+export async function openWorld(data: Data, sets: readonly SetName[], choice: Choice): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'colloquy-evals-'));
   const files = join(folder, 'files');
   const ending: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -53,7 +53,7 @@ export async function openWorld(data: Data, choice: Choice): Promise<World> {
       return openSession({ command: process.execPath, args, env, cwd: folder });
     };
     const loader = await start();
-    await load(loader, service.client, files).finally(() => loader.close());
+    await load(loader, service.client, { files, sets }).finally(() => loader.close());
     const open = () => (choice.profile === undefined ? start() : start('--profile', choice.profile));
     return { files, client: service.client, open, close };
   } catch (error) {
@@ -71,9 +71,10 @@ function ownEnvironment(): Record<string, string> {
 }
 
 /** As an assistant would load them, so that the fields have the types that they get there. */
-async function load({ call }: Session, client: Client, files: string): Promise<void> {
+async function load({ call }: Session, client: Client, { files, sets }: { files: string; sets: readonly SetName[] }) {
   await client.createWorkspace({ name: WORLD });
-  const path = JSON.stringify(SETS.map((set) => join(files, fileOf(set))));
+  if (sets.length === 0) return;
+  const path = JSON.stringify(sets.map((set) => join(files, fileOf(set))));
   const { text, isError } = await call('load_file', { path, workspace: WORLD, create_collection: true });
   if (isError || !text.includes('"complete":true')) throw new Error(`the data were not loaded: ${text}`);
 }

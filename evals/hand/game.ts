@@ -3,7 +3,7 @@ import type { Data } from '../data/files.ts';
 import { type Report, reportText } from '../report.ts';
 import { headOf, playable } from '../run.ts';
 import { listedTokens } from '../session.ts';
-import { chosenTasks, questionOf, TASKS } from '../tasks/tasks.ts';
+import { chosenTasks, questionOf, setsOf } from '../tasks/tasks.ts';
 import { type Attempt, begin, judge, type Outcome } from '../verdict.ts';
 import { type Choice, openWorld } from '../world.ts';
 
@@ -14,8 +14,13 @@ export interface Game {
   close(): Promise<void>;
 }
 
-export async function openGame(data: Data, choice: Choice & { truths?: boolean }): Promise<Game> {
-  const world = await openWorld(data, choice);
+/** `tasks`: which are played, as `--tasks` names them (default: all); only their data are loaded. */
+export async function openGame(
+  data: Data,
+  choice: Choice & { truths?: boolean; tasks?: string | undefined },
+): Promise<Game> {
+  const played = chosenTasks(choice.tasks);
+  const world = await openWorld(data, setsOf(played), choice);
   const session = await world.open().catch(async (error: unknown) => {
     await world.close();
     throw error;
@@ -29,7 +34,7 @@ export async function openGame(data: Data, choice: Choice & { truths?: boolean }
     player: 'hand',
     listed: listedTokens(session),
     outcomes,
-    leftOut: playable(TASKS, world).leftOut,
+    leftOut: playable(played, world).leftOut,
   });
 
   const commands: Record<string, (...args: string[]) => Promise<string> | string> = {
@@ -49,6 +54,7 @@ export async function openGame(data: Data, choice: Choice & { truths?: boolean }
       const [task, ...others] = chosenTasks(id);
       if (task === undefined || others.length > 0)
         throw new Error(`name one task: ${chosenTasks(id).map((one) => one.id)}`);
+      if (!played.includes(task)) throw new Error(`${id} is none of the tasks that are played: ${choice.tasks}`);
       if (playable([task], world).asked.length === 0) throw new Error(`${id} is for our own service only`);
       attempt = await begin(task, client, session);
       return questionOf(task, files);

@@ -3,12 +3,11 @@ import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import type { Data } from '../data/files.ts';
-import type { Choice } from '../world.ts';
 import { type Game, openGame } from './game.ts';
 import { placeOf } from './socket.ts';
 
 /** Holds the server and answers commands until `stop`, one after the other. */
-export async function hold(data: Data, choice: Choice & { truths?: boolean }, name: string): Promise<void> {
+export async function hold(data: Data, choice: Parameters<typeof openGame>[1], name: string): Promise<void> {
   const { folder, socket } = placeOf(name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const game = await openGame(data, choice);

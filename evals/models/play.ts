@@ -23,13 +23,20 @@ export const RULES =
   'ANSWER: {"answer": …, "unsure": false}, where the answer is JSON of the form that is asked for, and unsure is true ' +
   'if you doubt that it is right.';
 
+/** What one model and one server have said to each other so far. */
+export interface Conversation {
+  model: Model;
+  session: Session;
+  told: Told[];
+}
+
 /**
- * Lets a model call tools until it answers, or has had its turns. Calls are added to `calls` as they are made. `failure`:
- * why its provider did not go on.
+ * Asks one more question, and lets the model call tools until it answers, or has had its turns. Calls are added to `calls`
+ * as they are made. `failure`: why its provider did not go on.
  */
-export async function play(model: Model, session: Session, question: string, calls: Call[], turnsMax: number) {
+export async function play({ model, session, told }: Conversation, question: string, calls: Call[], turnsMax: number) {
   const system = [session.instructions, RULES].filter((text) => text !== '').join('\n\n');
-  const told: Told[] = [{ role: 'user', text: question }];
+  told.push({ role: 'user', text: question });
   const usage = { input: 0, output: 0 };
   let said: Said | undefined;
   let failure: string | undefined;

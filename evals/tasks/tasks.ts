@@ -33,6 +33,11 @@ export function chosenTasks(wanted: string | undefined): readonly Task[] {
   return TASKS.filter(({ id, kind }) => names.includes(id) || names.includes(kind));
 }
 
+/** The sets that these tasks are about, to be loaded before. */
+export function setsOf(tasks: readonly Task[]): readonly SetName[] {
+  return SETS.filter((set) => tasks.some(({ sets = [] }) => sets.includes(set)));
+}
+
 const ABOUT: Record<SetName, string> = {
   countries: 'the countries of the world',
   airports: 'airports',

@@ -70,7 +70,7 @@ export function fileMeans({
   allowHosts: hosts = [],
   exportDirs = [],
   dataDir,
-}: FileFolders): Pick<Means, 'openFile' | 'findFiles' | 'exportTarget'> {
+}: FileFolders): Pick<Means, 'openFile' | 'findFiles' | 'exportTarget' | 'exportFolders'> {
   const allowed = { folders, dataDir };
   const read: Pick<Means, 'openFile' | 'findFiles'> = {
     async openFile(request) {
@@ -80,7 +80,8 @@ export function fileMeans({
     },
     findFiles: async (request) => (await import('./files/find-files.ts')).findFiles({ ...allowed, hosts }, request),
   };
-  const write: Pick<Means, 'exportTarget'> = {
+  const write: Pick<Means, 'exportTarget' | 'exportFolders'> = {
+    exportFolders: exportDirs,
     exportTarget: async (path) =>
       (await import('./exports/export-folders.ts')).exportTarget({ folders: exportDirs, dataDir }, path),
   };

@@ -43,7 +43,7 @@ export const aliases = {
     method: 'POST',
     path,
     title: 'Repoint an alias',
-    summary: 'Point an alias at other collections, at once for every query that starts afterwards.',
+    summary: 'Point an alias at other collections, at once.',
     effect: 'update',
     role: 'member',
     params,

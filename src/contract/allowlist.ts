@@ -22,14 +22,14 @@ export const allowlist = {
     path: '/v1/orgs/self/ip/allowlist',
     title: 'Allow an IP address',
     summary:
-      'Let an address or CIDR range in. From the first entry on, all others but this machine are refused; the caller is never locked out.',
+      'Let an address or CIDR range in. From the first entry on all others are refused, but never this machine or the caller.',
     effect: 'create',
     role: 'admin',
     params: z.object({}),
     body: z.object({
       name: NewName,
       description: z.string().optional(),
-      ip_address: z.string().describe('One address, or a range (CIDR)'),
+      ip_address: z.string(),
     }),
     result: AllowlistEntry,
     envelope: 'data',

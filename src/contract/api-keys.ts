@@ -24,7 +24,7 @@ const NewApiKey = ApiKey.extend({
 
 const user = z.string().min(1).describe('E-mail');
 const name = z.string().min(1);
-const body = z.object({ name: z.string().min(1).max(128).describe('Label of the new key; one key per use is best') });
+const body = z.object({ name: z.string().min(1).max(128).describe('One key per use is best') });
 
 export const apiKeys = {
   createApiKey: {

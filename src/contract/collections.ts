@@ -154,7 +154,7 @@ export const collections = {
     method: 'GET',
     path: '/v1/orgs/self/collections',
     title: 'List all collections',
-    summary: 'List the collections of all workspaces, with document counts. Start here to find out what data there is.',
+    summary: 'List the collections of all workspaces, with their fields. Start here.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

@@ -56,12 +56,11 @@ export const documents = {
     method: 'POST',
     path,
     title: 'Add documents',
-    summary:
-      'Add JSON documents to a collection. A document whose _id exists replaces that document whole; without _id one is made. Each document gets its own status.',
+    summary: 'Add JSON documents to a collection. One whose _id exists replaces that whole; without _id one is made.',
     effect: 'update',
     role: 'member',
     params,
-    body: z.object({ data: z.array(Json).describe(`Documents (JSON objects), at most ${DOCUMENTS_MAX}`) }),
+    body: z.object({ data: z.array(Json).describe(`At most ${DOCUMENTS_MAX}`) }),
     result: WriteResult,
     envelope: 'bare',
   },
@@ -76,7 +75,7 @@ export const documents = {
     trash: true,
     params,
     body: z.object({
-      data: z.array(z.object({ _id: z.string() })).describe('One entry per document'),
+      data: z.array(z.object({ _id: z.string() })),
     }),
     result: WriteResult,
     envelope: 'bare',
@@ -86,8 +85,7 @@ export const documents = {
     method: 'PATCH',
     path,
     title: 'Patch documents',
-    summary:
-      'Change parts of documents with JSON Patch, and its op increment; all operations of one document apply, or none does.',
+    summary: 'Change parts of documents with JSON Patch (and op increment), each document whole or not at all.',
     effect: 'update',
     role: 'member',
     params,

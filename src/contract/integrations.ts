@@ -279,7 +279,7 @@ export const integrations = {
     path: '/v1/orgs/self/integrations',
     title: 'Create an integration',
     summary:
-      'Store the connection details of an external source; exactly one kind. Secrets by reference, env:NAME or file:PATH, stay out of your sight. See colloquy://docs/integrations',
+      'Store how to reach an external source, of exactly one kind. Secrets by reference, env:NAME or file:PATH. See colloquy://docs/integrations',
     effect: 'create',
     role: 'admin',
     params: z.object({}),

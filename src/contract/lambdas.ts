@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
-import { QueryParameter, QueryResponse } from './queries.ts';
+import { PlainParameter, QueryParameter, QueryResponse } from './queries.ts';
 import type { Contract } from './row.ts';
 
 /** The tag that every lambda has from its first version on; it moves to each new version. */
@@ -53,17 +53,18 @@ export type LambdaSql = z.infer<typeof LambdaSql>;
 
 const path = '/v1/orgs/self/ws/{workspace}/lambdas/{queryLambda}';
 const lambdaName = z.string().min(1);
-const versionName = z.string().min(1).describe('16 hex digits');
-const tagName = z.string().min(1).describe('e.g. latest');
+const versionName = z.string().min(1);
+const tagName = z.string().min(1);
 const inWorkspace = z.object({ workspace: WorkspaceParam });
 const params = z.object({ workspace: WorkspaceParam, queryLambda: lambdaName });
 const versionParams = params.extend({ version: versionName });
 const tagParams = params.extend({ tag: tagName });
+const namedParams = params.extend({ tag: tagName.describe('e.g. latest') });
 const description = z.string().optional().describe('What it answers, or what changed');
 
 const execution = z.object({
-  parameters: z.array(QueryParameter).optional().describe('Values of :name parameters; they replace defaults'),
-  default_row_limit: z.int().min(1).optional().describe('If the SQL has no LIMIT'),
+  parameters: z.array(PlainParameter).optional().describe('Values of :name parameters, before defaults'),
+  default_row_limit: z.int().min(1).optional(),
   generate_warnings: z.boolean().optional(),
 });
 
@@ -73,7 +74,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/ws/{workspace}/aliases/{alias}/lambdas',
     title: 'List lambdas of an alias',
-    summary: 'List the Query Lambdas that use an alias.',
+    summary: 'List the lambdas that use an alias.',
     effect: 'read',
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam, alias: z.string().min(1) }),
@@ -85,7 +86,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/ws/{workspace}/collections/{collection}/lambdas',
     title: 'List lambdas of a collection',
-    summary: 'List the Query Lambda versions that query a collection.',
+    summary: 'List the lambda versions that query a collection.',
     effect: 'read',
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam, collection: CollectionParam }),
@@ -97,7 +98,7 @@ export const lambdas = {
     method: 'POST',
     path: '/v1/orgs/self/ws/{workspace}/lambdas',
     title: 'Create a Query Lambda',
-    summary: 'Store a SQL query under a name, with default parameters; makes its first version.',
+    summary: 'Store a SQL query as a Query Lambda, with default parameters; makes its first version.',
     effect: 'create',
     role: 'member',
     params: inWorkspace,
@@ -114,7 +115,7 @@ export const lambdas = {
     method: 'DELETE',
     path,
     title: 'Delete a Query Lambda',
-    summary: 'Delete a Query Lambda with all its versions and tags.',
+    summary: 'Delete a lambda with all its versions and tags.',
     effect: 'delete',
     role: 'member',
     trash: true,
@@ -127,12 +128,11 @@ export const lambdas = {
     method: 'POST',
     path: `${path}/versions`,
     title: 'Create a lambda version',
-    summary:
-      'Add a version to a Query Lambda; the tag latest moves to it. The same content again gives the same version.',
+    summary: 'Add a version to a lambda; latest moves to it. Same content, same version.',
     effect: 'create',
     role: 'member',
     params,
-    query: z.object({ create: z.boolean().optional().describe('Create the lambda if it does not exist') }),
+    query: z.object({ create: z.boolean().optional().describe('Create the lambda if missing') }),
     body: z.object({
       description,
       sql: LambdaSql.optional().describe("The statement and its defaults; absent: the latest version's"),
@@ -145,7 +145,7 @@ export const lambdas = {
     method: 'GET',
     path: `${path}/versions`,
     title: 'List lambda versions',
-    summary: 'List the versions of a Query Lambda, newest first.',
+    summary: 'List the versions of a lambda, newest first.',
     effect: 'read',
     role: 'read-only',
     params,
@@ -157,7 +157,7 @@ export const lambdas = {
     method: 'GET',
     path: `${path}/versions/{version}`,
     title: 'Get a lambda version',
-    summary: 'Get one version of a Query Lambda: its SQL, parameters, state and statistics.',
+    summary: 'Get one version of a lambda: SQL, parameters, state, statistics.',
     effect: 'read',
     role: 'read-only',
     params: versionParams,
@@ -169,7 +169,7 @@ export const lambdas = {
     method: 'DELETE',
     path: `${path}/version/{version}`,
     title: 'Delete a lambda version',
-    summary: 'Delete one version and its tags; the only version cannot be deleted.',
+    summary: 'Delete one version and its tags; not the only one.',
     effect: 'delete',
     role: 'member',
     trash: true,
@@ -183,7 +183,7 @@ export const lambdas = {
     method: 'POST',
     path: `${path}/versions/{version}`,
     title: 'Run a lambda version',
-    summary: 'Run one version of a Query Lambda with parameters and get its rows.',
+    summary: 'Run one version of a lambda and get its rows.',
     effect: 'read',
     role: 'read-only',
     params: versionParams,
@@ -196,11 +196,11 @@ export const lambdas = {
     method: 'POST',
     path: `${path}/tags`,
     title: 'Tag a lambda version',
-    summary: 'Point a tag at a version; a tag that exists moves there.',
+    summary: 'Point a tag, new or not, at a version.',
     effect: 'update',
     role: 'member',
     params,
-    body: z.object({ tag_name: NewName.describe('Tag; not latest, which moves by itself'), version: versionName }),
+    body: z.object({ tag_name: NewName.describe('Not latest, which moves by itself'), version: versionName }),
     result: LambdaTag,
     envelope: 'data',
   },
@@ -209,7 +209,7 @@ export const lambdas = {
     method: 'GET',
     path: `${path}/tags`,
     title: 'List tags of a lambda',
-    summary: 'List the tags of a Query Lambda with their versions, latest first.',
+    summary: 'List the tags of a lambda with their versions.',
     effect: 'read',
     role: 'read-only',
     params,
@@ -221,7 +221,7 @@ export const lambdas = {
     method: 'GET',
     path: `${path}/tags/{tag}`,
     title: 'Get a tagged lambda version',
-    summary: 'Get the version that a tag of a Query Lambda names.',
+    summary: 'Get the version that a tag of a lambda names.',
     effect: 'read',
     role: 'read-only',
     params: tagParams,
@@ -233,7 +233,7 @@ export const lambdas = {
     method: 'DELETE',
     path: `${path}/tags/{tag}`,
     title: 'Delete a tag of a lambda',
-    summary: 'Delete a tag of a Query Lambda; the version stays.',
+    summary: 'Delete a tag of a lambda; the version stays.',
     effect: 'delete',
     role: 'member',
     params: tagParams,
@@ -246,10 +246,10 @@ export const lambdas = {
     method: 'POST',
     path: `${path}/tags/{tag}`,
     title: 'Run a tagged lambda',
-    summary: 'Run the version of a Query Lambda that a tag names, with parameters, and get its rows.',
+    summary: 'Run the version of a lambda that a tag names and get its rows.',
     effect: 'read',
     role: 'read-only',
-    params: tagParams,
+    params: namedParams,
     body: execution,
     result: QueryResponse,
     envelope: 'bare',
@@ -259,7 +259,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/lambdas/tags',
     title: 'List all tags',
-    summary: 'List the distinct tags of all Query Lambdas.',
+    summary: 'List the distinct tags of all lambdas.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),
@@ -271,7 +271,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/lambdas/tags/{tag}',
     title: 'List versions with a tag',
-    summary: 'List the Query Lambda versions that a tag names, over all lambdas.',
+    summary: 'List the lambda versions that a tag names, of all lambdas.',
     effect: 'read',
     role: 'read-only',
     params: z.object({ tag: tagName }),
@@ -283,7 +283,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/lambdas',
     title: 'List all Query Lambdas',
-    summary: 'List the Query Lambdas of all workspaces.',
+    summary: 'List the lambdas of all workspaces.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),
@@ -295,7 +295,7 @@ export const lambdas = {
     method: 'GET',
     path: '/v1/orgs/self/ws/{workspace}/lambdas',
     title: 'List lambdas of a workspace',
-    summary: 'List the Query Lambdas of one workspace.',
+    summary: 'List the lambdas of one workspace.',
     effect: 'read',
     role: 'read-only',
     params: inWorkspace,

@@ -32,7 +32,7 @@ export const organization = {
     method: 'GET',
     path: '/v1/orgs/self',
     title: 'Get the organization',
-    summary: 'Get the organization that the API key belongs to.',
+    summary: 'Get the organization of the calling user.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

@@ -18,10 +18,15 @@ export const PARAMETER_TYPES = [
   'null',
 ] as const;
 
-export const QueryParameter = z.object({
-  name: z.string().min(1).describe('Without the colon'),
-  type: z.enum(PARAMETER_TYPES).optional().describe('int, date, …; default: by value'),
-  value: Json.optional().describe('JSON, or its text'),
+/** As `QueryParameter`, in lists of tools that have another tool which describes it. */
+export const PlainParameter = z.object({
+  name: z.string().min(1),
+  type: z.enum(PARAMETER_TYPES).optional(),
+  value: Json.optional(),
+});
+export const QueryParameter = PlainParameter.extend({
+  type: PlainParameter.shape.type.describe('int, date, …; default: by value'),
+  value: PlainParameter.shape.value.describe('JSON, or its text'),
 });
 export type QueryParameter = z.infer<typeof QueryParameter>;
 

@@ -131,9 +131,9 @@ export const results = {
     role: 'read-only',
     params,
     body: z.object({
-      offset: z.int().min(0).optional().describe('Rows to skip (default 0)'),
+      offset: z.int().min(0).optional(),
       limit: z.int().min(1).max(PAGE_ROWS_MAX).optional().describe('Rows wanted (default 50)'),
-      columns: z.array(z.string()).min(1).optional().describe('Default: all'),
+      columns: z.array(z.string()).min(1).optional(),
       where: z.string().min(1).optional().describe('SQL condition over its columns'),
       order_by: z.string().min(1).optional().describe('As after ORDER BY'),
     }),

@@ -78,7 +78,7 @@ export const sourceControl = {
     role: 'admin',
     params: z.object({ integration: z.string().min(1) }),
     body: z.object({
-      connection: secret(AnyObject.describe('The fields of its kind, all of them, as for a new one')),
+      connection: secret(AnyObject.describe('All fields of its kind, as for a new one')),
     }),
     result: Integration,
     envelope: 'data',

@@ -60,7 +60,7 @@ export const users = {
     method: 'GET',
     path: '/v1/orgs/self/users/self',
     title: 'Get the current user',
-    summary: 'Get the user that the API key belongs to, with its roles.',
+    summary: 'Get the calling user, with its roles.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

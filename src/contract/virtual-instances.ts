@@ -73,7 +73,7 @@ export const virtualInstances = {
     role: 'admin',
     params,
     body: z.object({
-      new_size: z.enum(SIZES).describe('Locally, a share of the machine'),
+      new_size: z.enum(SIZES),
       new_type: z.string().optional(),
     }),
     result: VirtualInstance,

@@ -30,7 +30,7 @@ const ECHO_CHARS_MIN = 40;
 export function briefly(data: Data, sent?: unknown): Data {
   const echoes = textsIn(sent);
   const { items } = data;
-  if (sent !== undefined) return withoutKeys(recordOf(withoutSql(data, sent), echoes) as Data, OF_THE_CALL);
+  if (sent !== undefined) return withoutKeys(recordOf(byName(withoutSql(data, sent)), echoes) as Data, OF_THE_CALL);
   if (!Array.isArray(items)) return recordOf(data, echoes) as Data;
   return { ...data, items: items.map((item) => recordOf(item, echoes)) };
 }
@@ -70,6 +70,12 @@ function withoutZeros(stats: unknown): unknown {
 /** Without the SQL of a lambda's version, and its parameters, if these were just sent. */
 function withoutSql(data: Data, sent: unknown): Data {
   return isObject(sent) && isObject(sent['sql']) ? withoutKeys(data, new Set(['sql'])) : data;
+}
+
+/** The version that a tag was pointed at, by its name: the caller has just named it. */
+function byName(data: Data): Data {
+  const { version } = data;
+  return isObject(version) && typeof version['version'] === 'string' ? { ...data, version: version['version'] } : data;
 }
 
 function withoutEchoes(value: unknown, echoes: ReadonlySet<string>): unknown {

@@ -15,6 +15,8 @@ export interface Means {
   findFiles?: FindFiles;
   /** Checks that a new file may be written at a path; absent: none can. */
   exportTarget?: (path: string) => Promise<ExportTarget>;
+  /** The folders in which that may be; present if and only if `exportTarget` is. */
+  exportFolders?: readonly string[];
   /** This process is on the machine of the service, over whose socket alone the trash is reached. */
   reachesTrash?: true;
   /** Absent: the operator does not let assistants read the audit log. */

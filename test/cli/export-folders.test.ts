@@ -94,7 +94,10 @@ describe('exportTarget()', () => {
     linkSync(join(base, 'outside', 'mine'), join(folder, 'hard.csv'));
     execFileSync('mkfifo', [join(folder, 'pipe.csv')]);
     for (const asked of ['file.csv', 'hard.csv', 'pipe.csv', 'sub'])
-      await expect(target(asked)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(target(asked)).rejects.toMatchObject({
+        code: 'already_exists',
+        message: expect.stringContaining(`may write to ${folder}.`),
+      });
     expect(readFileSync(join(base, 'outside', 'mine'), 'utf8')).toBe('mine');
   });
 
@@ -135,6 +138,9 @@ describe('exportTarget()', () => {
 
   it('is there only for folders that were given for writing', async () => {
     expect(fileMeans({ dataDir: dataDir(), allowDirs: [folder] })).not.toHaveProperty('exportTarget');
-    expect(Object.keys(fileMeans({ dataDir: dataDir(), exportDirs: [folder] }))).toEqual(['exportTarget']);
+    expect(Object.keys(fileMeans({ dataDir: dataDir(), exportDirs: [folder] }))).toEqual([
+      'exportFolders',
+      'exportTarget',
+    ]);
   });
 });

@@ -16,11 +16,14 @@ async function untilAnswering(): Promise<void> {
 
 describe('a game by hand', () => {
   it('shows what a model would see, notes answers without judging them, and reports at the end', async () => {
-    const held = hold(SMALL, { profile: 'explore' }, GAME);
+    const held = hold(SMALL, { profile: 'explore', tasks: 'airports-south,dollars' }, GAME);
     await Promise.race([untilAnswering(), held]);
     expect(await say('tools')).toMatch(/^Colloquy holds JSON documents.*\{"name":"describe_collection"/s);
     expect(await say('call', 'list_workspaces')).toBe('Error: take a task first: hand task <id>');
     expect(await say('task', 'explore')).toMatch(/^Error: name one task: landlocked/);
+    expect(await say('task', 'landlocked')).toBe(
+      'Error: landlocked is none of the tasks that are played: airports-south,dollars',
+    );
     expect(await say('task', 'airports-south')).toMatch(/^How many airports lie south.*a number\.$/s);
     expect(await say('task', 'dollars')).toMatch(/^Error: airports-south waits for its answer/);
     expect(await say('call', 'run_query', '[]')).toBe('Error: the arguments are an object');

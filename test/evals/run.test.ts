@@ -35,7 +35,7 @@ const SCRIPT: readonly Step[] = [
 ];
 const TASKS = chosenTasks('neighbours-of-two,dollars,delete-some,orders-in-text');
 
-async function played(name: string) {
+async function played(name: string, together = false) {
   const { url, bodies, close } = await provider((turn) => SCRIPT[turn] ?? { text: 'Nothing.' });
   try {
     const model = modelNamed(name, url);
@@ -47,6 +47,7 @@ async function played(name: string) {
       player: name,
       turnsMax: 9,
       truths: true,
+      together,
     });
     return { report, bodies };
   } finally {
@@ -113,6 +114,18 @@ describe('a run with a scripted model', () => {
     expect(printed).toMatch(/calls +4 +4 +1\.00 x/);
     expect(await main(['compare', files[0] ?? '', join(import.meta.dirname, '../../package.json')], print)).toBe(1);
     expect(printed).toContain('package.json is not a report');
+  });
+
+  it('of tasks together has one conversation for each kind, in which what was said before is known', async () => {
+    const { report, bodies } = await played('openai:scripted', true);
+    expect(report.outcomes.map(({ id, verdict }) => [id, verdict])).toEqual(
+      reports[0]?.report.outcomes.map(({ id, verdict }) => [id, verdict]),
+    );
+    const questions = bodies.map(
+      ({ messages }) => messages.filter((one) => (one as { role: string }).role === 'user').length,
+    );
+    expect(questions).toEqual([1, 1, 1, 2, 1, 1, 1, 1]);
+    expect(reportText(report)).toContain('    a task: 1.00 calls, ');
   });
 
   it('of another server leaves out what needs our service, and says so', async () => {

@@ -47,6 +47,12 @@ describe('briefly()', () => {
     });
   });
 
+  it('names the version that a tag was pointed at', () => {
+    const answer = { tag_name: 'production', version: { name: 'l', version: 'abc', state: 'ACTIVE' } };
+    expect(briefly(answer, { tag_name: 'production' })).toEqual({ tag_name: 'production', version: 'abc' });
+    expect(briefly(answer)).toEqual(answer);
+  });
+
   it('names of written documents those that were not sent', () => {
     const written = { counts: { ADDED: 2 }, ids: ['a', 'made'], last_offset: '7' };
     expect(brieflyWritten(written, new Set(['a']))).toEqual({ counts: { ADDED: 2 }, ids: ['made'] });

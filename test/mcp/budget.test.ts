@@ -10,6 +10,8 @@ import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/tools/too
 
 /** The list of tools costs every conversation tokens. */
 const TOKENS_MAX = { all: 11_000, explore: 2_200 };
+/** Of names, descriptions and input schemas, which is what most clients hand to a model. */
+const HANDED_MAX = { all: 6_000, explore: 1_200 };
 const TOOL_TOKENS_MAX = 400;
 
 const GOLDEN = join(import.meta.dirname, 'golden');
@@ -22,6 +24,15 @@ const means = Object.fromEntries(
 ) as unknown as Means;
 const offered = (offer: Offer) => offeredTools({ means, ...offer }).keys();
 const tokensOf = (name: string) => countTokens(JSON.stringify(tools().get(name)?.listing));
+const handedOf = (names: Iterable<string>) =>
+  countTokens(
+    JSON.stringify(
+      [...names].map((one) => {
+        const { name, description, inputSchema } = tools().get(one)?.listing ?? {};
+        return { name, description, inputSchema };
+      }),
+    ),
+  );
 const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + tokensOf(name), 0);
 
 describe('the tokens of the tool list', () => {
@@ -46,7 +57,10 @@ describe('the tokens of the tool list', () => {
     process.stdout.write(`\n${lines.join('\n')}\n\n`);
     expect(rowTools().size).toBe(62);
     expect(sum(tools().keys())).toBeLessThanOrEqual(TOKENS_MAX.all);
-    expect(sum(offered({ toolsets: chosenToolsets('explore', undefined) }))).toBeLessThanOrEqual(TOKENS_MAX.explore);
+    const explore = [...offered({ toolsets: chosenToolsets('explore', undefined) })];
+    expect(sum(explore)).toBeLessThanOrEqual(TOKENS_MAX.explore);
+    expect(handedOf(tools().keys())).toBeLessThanOrEqual(HANDED_MAX.all);
+    expect(handedOf(explore)).toBeLessThanOrEqual(HANDED_MAX.explore);
   });
 
   it.each(listings)('$name stays within the budget for one', ({ name }) => {

@@ -12,13 +12,13 @@ import { requireFree, writeNewFile } from './new-file.ts';
  */
 export async function exportTarget(allowed: AllowedFolders, asked: string): Promise<ExportTarget> {
   const path = await place(allowed, asked);
-  await requireFree(path);
+  await requireFree(path).catch(withFolders(allowed));
   return {
     path,
     async write(source, options) {
       // A folder on the way may have been replaced since.
       if ((await place(allowed, asked)) !== path) throw outside(allowed, asked);
-      return writeNewFile(path, source, options);
+      return writeNewFile(path, source, options).catch(withFolders(allowed));
     },
   };
 }
@@ -39,6 +39,19 @@ async function place(allowed: AllowedFolders, asked: string): Promise<string> {
 
 function isHidden(path: string): boolean {
   return path === '' || path.split(sep).some((name) => name.startsWith('.'));
+}
+
+/** What is wrong with a place, with those that there are. */
+function withFolders({ folders }: AllowedFolders): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ApiError) || !/^(?:invalid_input|already_exists|storage_full)$/.test(error.code))
+      throw error;
+    const { code, message, details } = error;
+    throw new ApiError(code, `${message} This server may write to ${folders.join(', ')}.`, {
+      ...details,
+      cause: error,
+    });
+  };
 }
 
 /** Nothing is revealed about a path outside, not even whether it exists. */

@@ -68,7 +68,7 @@ export function docsTool(): Tool {
     role: 'read-only',
     toolset: 'query',
     title: 'Read the documentation',
-    description: 'Read how this service works, with worked examples.',
+    description: 'Read how this service works, with examples.',
     shape: { topic },
     output: { topic: { type: 'string' }, text: { type: 'string' } },
     async run(_, { topic: name }) {

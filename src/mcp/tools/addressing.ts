@@ -28,7 +28,7 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
       `${ANY_KEY} is any key of a map, spelled as in the documents: m.key or m['odd key']; all with unnest(map_entries(m))`,
     );
   if (paths.some((path) => path.includes(`.${ANY_FIELD}`)))
-    hints.push(`${ANY_FIELD} is any field of an object: o.field or o."odd field"; all with json_each(o) AS e`);
+    hints.push(`${ANY_FIELD} is any field of an object: o.field or o."odd field"; all with unnest(map_entries(o))`);
   const lists = paths.filter((path) => path.endsWith('[]'));
   const isInJson = (list: string) =>
     [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));

@@ -211,7 +211,7 @@ function descriptionOf(row: Row): string {
     row.result instanceof z.ZodObject &&
     Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued')
   )
-    return `${row.summary} The key goes into a file for the human, not to you.`;
+    return `${row.summary} It goes into a file for the human, not to you.`;
   return row.summary;
 }
 

@@ -10,7 +10,7 @@ import type { Fenced } from '../fence.ts';
 import { presentObject } from '../results.ts';
 import { handTool } from './hand-tool.ts';
 import { type ColumnChange, columnDiff, type LambdaColumns, lambdaColumns } from './lambda-columns.ts';
-import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
+import { type LambdaParameter, lambdaParameters, lambdaVersion, versionBefore, versionNames } from './lambda-lookup.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Arguments } from './relations.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -34,7 +34,9 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
   const place = { workspace: input.workspace, lambda: input.lambda };
   const get = (versionOrTag: string) => lambdaVersion(client, place, versionOrTag, { signal });
   const draft: QueryLambdaVersion | undefined = input.sql && { sql: input.sql };
-  const [from, to] = await Promise.all([get(input.from ?? LATEST), draft ?? get(input.to ?? LATEST)]);
+  const isAlone = input.to === undefined && draft === undefined;
+  const since = input.from ?? (isAlone ? await versionBefore(client, place, { signal }) : LATEST);
+  const [from, to] = await Promise.all([get(since), draft ?? get(input.to ?? LATEST)]);
   const [before, after] = await Promise.all([from, to].map((version) => lambdaParameters(client, version, { signal })));
   const sql = lineDiff(from.sql?.query ?? '', to.sql?.query ?? '');
   const parameters = parameterDiff(before ?? [], after ?? []);
@@ -49,7 +51,7 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
   const { data, next } = presentObject({
     verdict: isSame ? 'same' : verdictOf(parameters, result),
     lambda: `${input.workspace}.${input.lambda}`,
-    from: named(input.from ?? LATEST, from),
+    from: named(since, from),
     to: draft === undefined ? named(input.to ?? LATEST, to) : 'draft',
     ...ageOf(from, to),
     sql_diff: sql,
@@ -175,7 +177,7 @@ export function compareTool(): Tool {
     workspace,
     lambda: queryLambda,
     from: z.string().min(1).optional().describe('Version or tag (default latest)'),
-    to: z.string().min(1).optional().describe('Version or tag; or give sql'),
+    to: z.string().min(1).optional().describe('Version or tag, or give sql; with neither: what latest changed'),
     sql: LambdaSql.optional().describe('A draft to compare with'),
   };
   return handTool<CompareInput>({
@@ -185,7 +187,7 @@ export function compareTool(): Tool {
     toolset: 'lambdas',
     title: 'Compare lambda versions',
     description:
-      'Compare a version of a Query Lambda with another or with draft SQL: what differs, and whether it breaks callers.',
+      'Compare a version of a lambda with another or with draft SQL: what differs, and whether it breaks callers.',
     shape,
     output: {
       verdict: { type: 'string' },
@@ -200,11 +202,10 @@ export function compareTool(): Tool {
 }
 
 function checkCompare(input: Arguments): void {
-  if ((input['to'] === undefined) !== (input['sql'] === undefined)) return;
-  const given = input['to'] === undefined ? 'neither "to" nor "sql" is given' : 'both "to" and "sql" are given';
+  if (input['to'] === undefined || input['sql'] === undefined) return;
   throw new ApiError(
     'invalid_input',
-    `Cannot call ${NAME}: ${given}. Give "to" for a version or tag, or "sql" for a draft.`,
+    `Cannot call ${NAME}: both "to" and "sql" are given. Give "to" for a version or tag, or "sql" for a draft.`,
   );
 }
 

@@ -215,24 +215,10 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
 /** The tool; built at its first use, since schemas take time. */
 export function describeTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
-  const sample = z
-    .int()
-    .min(1)
-    .max(SAMPLE_MAX)
-    .optional()
-    .describe(`Documents that examples come from (default ${SAMPLE_DEFAULT})`);
-  const path = z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Only this field and what is in it, at all levels: "a.b", "items[]"');
-  const search = z.string().min(1).optional().describe('Only fields, and keys of maps, with this text');
-  const lines = z
-    .int()
-    .min(1)
-    .max(LINES_MAX)
-    .optional()
-    .describe(`Default ${LINES_DEFAULT}; deeper fields fold into their parents`);
+  const sample = z.int().min(1).max(SAMPLE_MAX).optional();
+  const path = z.string().min(1).optional().describe('Only this field and all in it: "a.b", "items[]"');
+  const search = z.string().min(1).optional().describe('Only fields and map keys with this text');
+  const lines = z.int().min(1).max(LINES_MAX).optional();
   const shape = { workspace, collection, path, search, lines, sample };
   return handTool<DescribeInput>({
     name: NAME,
@@ -241,7 +227,7 @@ export function describeTool(): Tool {
     toolset: 'query',
     title: 'Describe a collection',
     description:
-      'List the fields of a collection or alias, nested ones too: type, presence, distinct values, range or examples. Counted in all documents.',
+      'List the fields of a collection or alias, nested ones too: type, presence, distinct values, range or examples.',
     shape,
     output: {
       basis: { type: 'string' },

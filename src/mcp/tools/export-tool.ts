@@ -34,8 +34,8 @@ function refused(why: string): ApiError {
 
 function check({ query_id, collection, path, format }: ExportInput): void {
   if ((query_id === undefined) === (collection === undefined)) throw refused('give either "query_id" or "collection".');
-  if (collection !== undefined && path === undefined)
-    throw refused('a collection needs a "path" for its file, such as "orders.jsonl.gz".');
+  // In which folders that may be is known to who runs it.
+  if (collection !== undefined && path === undefined) return;
   const named = path === undefined ? undefined : kindOfName(path);
   if (format === undefined && named?.format === undefined)
     throw refused(`give "format", or a path that ends in ${EXPORT_FORMATS.map((one) => `.${one}`).join(', ')}.`);
@@ -45,6 +45,14 @@ function check({ query_id, collection, path, format }: ExportInput): void {
 
 async function run(context: ToolContext, input: ExportInput): Promise<Fenced> {
   const { query_id, workspace = 'commons', collection, path } = input;
+  if (collection !== undefined && path === undefined) {
+    const folders = context.means.exportFolders;
+    throw refused(
+      folders === undefined
+        ? NO_FOLDER
+        : `a collection needs a "path" for its file, such as "orders.jsonl.gz", in ${folders.join(' or ')}.`,
+    );
+  }
   const named = path === undefined ? undefined : kindOfName(path);
   const format = input.format ?? named?.format ?? 'jsonl';
   if (path === undefined) return exportThere(context, { query_id: query_id ?? '', format });

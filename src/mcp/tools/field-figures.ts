@@ -79,7 +79,7 @@ export async function figuresOf(
 type Step = { name: string } | 'item' | 'value';
 
 /** The column of a path as `typePlaces` spells it, as SQL, and the steps into it; the value, if it is one of a document. */
-function readPath(path: string): { column: string; steps: Step[]; value?: string } {
+export function readPath(path: string): { column: string; steps: Step[]; value?: string } {
   const [column = '', ...rest] = path.match(/"(?:[^"]|"")*"|\[\]|<key>|[^.[\]]+/g) ?? [];
   const steps = rest.map((part): Step => {
     if (part === '[]') return 'item';

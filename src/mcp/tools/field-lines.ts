@@ -1,7 +1,7 @@
 import { counted } from '../../contract/in-words.ts';
 import type { Figures } from './field-figures.ts';
 import type { FieldLine } from './fold-lines.ts';
-import { ancestorsOf, type InferredField, isWithin } from './infer.ts';
+import { ancestorsOf, type InferredField, isUuid, isWithin } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 
 /** The column for fields that cannot have one of their own. */
@@ -59,13 +59,9 @@ export function linesOf(
   });
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** Examples, but for those of which nobody learns anything. */
 function telling(examples: readonly unknown[]): readonly unknown[] {
-  return examples.every((example) => typeof example === 'string' && UUID.test(example))
-    ? examples.slice(0, 1)
-    : examples;
+  return examples.every((example) => typeof example === 'string' && isUuid(example)) ? examples.slice(0, 1) : examples;
 }
 
 /** Whether a place has the type JSON, which by itself does not say what values to expect. */

@@ -15,26 +15,41 @@ interface Column {
 
 /**
  * The fields of a collection in one line, with what is in them: `area DOUBLE, name {common, official}, tags [],
- * currencies {<key> {name, symbol}}`. Text is what has no type. Each field gets its share of the tokens, so that one with
+ * currencies {<key> {name, symbol}}`, `size (large, small)` with its `values`, `{(AWG, …) <key> …}` with keys. Text is what
+ * has no type. Each field gets its share of the tokens, so that one with
  * a large type does not take the place of the others.
  */
-export function fieldsText(columns: readonly Column[], tokensMax: number): string {
+export function fieldsText(
+  columns: readonly Column[],
+  tokensMax: number,
+  values: ReadonlyMap<string, string> = new Map(),
+): string {
   const shown = columns.filter(({ name }) => !OWN.has(name));
   const names = shown.reduce((sum, { name }) => sum + estimateTokens(name) + 1, 0);
   const share = Math.max(0, tokensMax - names) / Math.max(1, shown.length);
-  let spare = 0;
-  const texts = shown.map(({ name, type }) => {
-    const room = estimateTokens(name) + share + spare;
-    const text = fieldText(name, type, room);
-    spare = Math.max(0, room - estimateTokens(text));
-    return text;
-  });
-  return oneLine(listWithin(texts, tokensMax));
+  const told = (spare: number) => {
+    let left = spare;
+    const texts = shown.map(({ name, type }) => {
+      const room = estimateTokens(name) + share + left;
+      const { text, tokens } = fieldText(name, type, room, values);
+      left = Math.max(0, room - tokens);
+      return text;
+    });
+    return { texts, left };
+  };
+  const most = tokensMax + sumOf(values.values());
+  const once = told(0);
+  // What the last ones leave is for the first, unless these then take the place of others.
+  const { texts: twice } = told(once.left);
+  return oneLine(listWithin(sumOf(twice) + twice.length <= most ? twice : once.texts, most));
 }
 
-function fieldText(name: string, type: string, tokensMax: number): string {
+const sumOf = (texts: Iterable<string>) => [...texts].reduce((sum, text) => sum + estimateTokens(text), 0);
+
+/** `tokens`: without those of values. */
+function fieldText(name: string, type: string, tokensMax: number, values: ReadonlyMap<string, string>) {
   const [own, ...inner] = typePlaces(name, type);
-  if (own === undefined) return name;
+  if (own === undefined) return { text: name, tokens: estimateTokens(name) };
   const children = new Map<string, TypePlace[]>();
   for (const place of inner) {
     const [parent = own.path] = ancestorsOf(place.path);
@@ -42,26 +57,37 @@ function fieldText(name: string, type: string, tokensMax: number): string {
     if (known === undefined) children.set(parent, [place]);
     else known.push(place);
   }
-  return placeText(own, children, { parent: '', level: 0, tokensMax });
+  const of = sumOf([own, ...inner].flatMap(({ path }) => values.get(path) ?? []));
+  const text = placeText(own, { children, values }, { parent: '', level: 0, tokensMax: tokensMax + of });
+  return { text, tokens: estimateTokens(text) - of };
+}
+
+interface Known {
+  children: ReadonlyMap<string, readonly TypePlace[]>;
+  values: ReadonlyMap<string, string>;
 }
 
 /** A place with what is in it. */
 function placeText(
   place: TypePlace,
-  children: ReadonlyMap<string, readonly TypePlace[]>,
+  known: Known,
   { parent, level, tokensMax }: { parent: string; level: number; tokensMax: number },
 ): string {
   const step = place.path.slice(parent.length).replace(/^\.|^\[\]$/, '');
-  const within = children.get(place.path) ?? [];
-  if (within.length === 0) return [step, place.type === 'VARCHAR' ? '' : place.type].join(' ').trim();
+  const within = known.children.get(place.path) ?? [];
+  const values = known.values.get(place.path) ?? '';
+  if (within.length === 0) {
+    const parts = [step, place.type === 'VARCHAR' ? '' : place.type, values];
+    return parts.filter((part) => part !== '').join(' ');
+  }
   const [only] = within;
   const isList = only?.path === `${place.path}[]`;
   const room = tokensMax - estimateTokens(step) - 2;
   const parts =
     level >= LEVELS_MAX || room <= 0
       ? []
-      : within.map((one) => placeText(one, children, { parent: place.path, level: level + 1, tokensMax: room }));
+      : within.map((one) => placeText(one, known, { parent: place.path, level: level + 1, tokensMax: room }));
   const inside = parts.length === 0 ? '…' : listWithin(parts, room);
   if (isList) return `${step} [${inside}]`.trim();
-  return `${step} {${inside}}`.trim();
+  return `${step} {${values === '' ? '' : `${values} `}${inside}}`.trim();
 }

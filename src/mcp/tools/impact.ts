@@ -139,8 +139,7 @@ export function impactTool(): Tool {
     role: 'read-only',
     toolset: 'organization',
     title: 'Describe what a deletion means',
-    description:
-      'What deleting a thing would take along and break, when it was last used, and whether that can be undone.',
+    description: 'What deleting a thing would take along and break, when it was last used, and how to undo it.',
     shape: {
       kind: z.enum(KINDS),
       name: z.string().min(1),

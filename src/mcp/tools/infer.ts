@@ -202,6 +202,11 @@ export function identifier(name: string): string {
   return PLAIN.test(name) ? name : quotedIdentifier(name);
 }
 
+/** A text of which nobody learns anything. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
 /** A text as a literal in SQL. */
 export function quotedText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -47,6 +47,26 @@ async function tagged(
   throw new ApiError('not_found', `Cannot get version "${tag}" of lambda "${place.queryLambda}": the tag names none.`);
 }
 
+/** The name of the version before the one tagged `latest`. Rejects `not_found` if that is the only one. */
+export async function versionBefore(
+  client: Client,
+  { workspace, lambda }: LambdaPlace,
+  options: CallOptions,
+): Promise<string> {
+  const place = { workspace, queryLambda: lambda };
+  const [latest, versions] = await Promise.all([
+    tagged(client, place, LATEST, options),
+    client.listLambdaVersions(place, options),
+  ]);
+  const at = versions.findIndex(({ version }) => version === latest.version);
+  const before = versions[at + 1]?.version;
+  if (typeof before === 'string') return before;
+  throw new ApiError(
+    'not_found',
+    `Lambda "${lambda}" has no version before latest: there is nothing to compare it with.`,
+  );
+}
+
 /** The names by which versions can be given: tags, `latest` first, then all versions, newest first. */
 export async function versionNames(
   client: Client,

@@ -1,9 +1,13 @@
 import type { Collection } from '../../contract/collections.ts';
+import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { oneLine } from '../answer-text.ts';
 import type { Fenced } from '../fence.ts';
 import { presentList } from '../results.ts';
+import { straysOf } from './field-strays.ts';
+import { fieldValues, type Table } from './field-values.ts';
 import { fieldsText } from './fields-text.ts';
-import { identifier } from './infer.ts';
+import { identifier, quotedIdentifier } from './infer.ts';
+import { typePlaces } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
@@ -15,6 +19,15 @@ import type { ToolContext } from './tool.ts';
 const FIELDS_TOKENS = 2_000;
 const FIELDS_TOKENS_MAX = 250;
 const FIELDS_TOKENS_MIN = 12;
+/** Of so many collections, also what is in their texts, in at most so many tokens each. */
+const VALUES_COLLECTIONS_MAX = 8;
+const VALUES_TOKENS = 1_000;
+const VALUES_TOKENS_MAX = 200;
+/** Fields with strays that are told, if they are in so many documents; of larger collections none are counted. */
+const STRAYS_MAX = 4;
+const STRAYS_SHARE_MIN = 0.01;
+const STRAYS_DOCUMENTS_MAX = 100_000;
+const STRAY_CHARS_MAX = 24;
 /** More collections are not listed. */
 const LISTED_MAX = 500;
 const DESCRIPTION_CHARS_MAX = 200;
@@ -27,8 +40,8 @@ export async function presentCollections(
   const shown = collections.slice(0, LISTED_MAX);
   const tokens = Math.min(FIELDS_TOKENS_MAX, Math.floor(FIELDS_TOKENS / Math.max(1, shown.length)));
   const hasFields = tokens >= FIELDS_TOKENS_MIN;
-  const fields = hasFields && shown.length > 0 ? await fieldsOf(client, tokens, signal) : new Map<string, string>();
-  const toldOf = ({ workspace, name }: Collection) => fields.get(`${workspace}.${name}`);
+  const fields = hasFields && shown.length > 0 ? await fieldsOf({ client, signal }, shown, tokens) : new Map();
+  const toldOf = ({ workspace, name }: Collection): string | undefined => fields.get(`${workspace}.${name}`);
   const left = collections.length - shown.length;
   const lines = shown.map((one) => lineOf(one, hasFields, toldOf(one)));
   const { data } = presentList(collections.map((one) => (toldOf(one) ? { ...one, fields: toldOf(one) } : one)));
@@ -59,17 +72,49 @@ function lineOf(collection: Collection, isLong: boolean, fields: string | undefi
 
 /** The fields of each collection, by its name; none if they cannot be read. */
 async function fieldsOf(
-  client: ToolContext['client'],
+  context: Pick<ToolContext, 'client' | 'signal'>,
+  shown: readonly Collection[],
   tokensMax: number,
-  signal: AbortSignal | undefined,
 ): Promise<Map<string, string>> {
+  const { client, signal } = context;
   const answer = await client.runQuery({ sql: { query: 'SHOW ALL TABLES' } }, { signal }).catch(() => undefined);
-  return new Map(
-    (answer?.results ?? []).map((row) => {
-      const [names, types] = [listOf(row['columns']), listOf(row['types'])];
-      const columns = names.map((name, index) => ({ name, type: types[index] ?? '' }));
-      return [`${String(row['workspace'])}.${String(row['name'])}`, fieldsText(columns, tokensMax)];
-    }),
+  const sizes = new Map(shown.map(({ workspace, name, stats }) => [`${workspace}.${name}`, stats]));
+  const valuesMax =
+    shown.length > VALUES_COLLECTIONS_MAX ? 0 : Math.min(VALUES_TOKENS_MAX, Math.floor(VALUES_TOKENS / shown.length));
+  const told = new Map<string, string>();
+  // One after the other: others ask, too.
+  for (const row of answer?.results ?? []) {
+    const [workspace, name, types] = [String(row['workspace']), String(row['name']), listOf(row['types'])];
+    const columns = listOf(row['columns']).map((column, index) => ({ name: column, type: types[index] ?? '' }));
+    const stats = sizes.get(`${workspace}.${name}`);
+    const [documents, bytes] = [stats?.doc_count ?? 0, stats?.total_size ?? 0];
+    const table = { workspace, name, documents, bytes, columns };
+    const isLookedAt = valuesMax > 0 && documents > 0;
+    const values = isLookedAt ? await fieldValues(context, table, valuesMax) : undefined;
+    const strays = isLookedAt ? await straysText(context, table) : '';
+    told.set(`${workspace}.${name}`, `${fieldsText(columns, tokensMax, values)}${strays}`);
+  }
+  return told;
+}
+
+/** Fields of which many values have another type, and how these are read. */
+async function straysText(
+  context: Pick<ToolContext, 'client' | 'signal'>,
+  { workspace, name, documents, columns }: Table,
+): Promise<string> {
+  if (documents > STRAYS_DOCUMENTS_MAX || !columns.some((column) => column.name === STRAYS_COLUMN)) return '';
+  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(name)}`;
+  const places = columns.flatMap((column) => typePlaces(column.name, column.type));
+  // In a field of text SQL sees the text of any value.
+  const texts = new Set(places.flatMap(({ path, type }) => (type === 'VARCHAR' ? [path] : [])));
+  const { strays } = await straysOf(context, table, places, (path) => !texts.has(path)).catch(() => ({ strays: [] }));
+  const many = strays.filter(({ values }) => values >= documents * STRAYS_SHARE_MIN);
+  const told = many.slice(0, STRAYS_MAX).map(({ path, read = path, values, example }) => {
+    return `${read} in ${values}, as ${String(example).slice(0, STRAY_CHARS_MAX)}`;
+  });
+  if (told.length === 0) return '';
+  return oneLine(
+    `; of other types, so NULL where SQL computes: ${told.join('; ')}${many.length > STRAYS_MAX ? `; +${many.length - STRAYS_MAX}` : ''}`,
   );
 }
 

@@ -68,7 +68,7 @@ export const queryId = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'is an id from a
 /** Pages through a kept result. */
 export function fetchResultTool(): Tool {
   const { offset, columns, where, order_by } = results.fetchResult.body.shape;
-  const limit = z.int().min(1).max(PAGE_ROWS_MAX).optional().describe(`Default ${BUDGET.rowsMax}`);
+  const limit = z.int().min(1).max(PAGE_ROWS_MAX).optional();
   const shape = { query_id: queryId, offset, limit, columns, where, order_by };
   return handTool<FetchInput>({
     name: 'fetch_result',
@@ -76,8 +76,7 @@ export function fetchResultTool(): Tool {
     role: 'read-only',
     toolset: 'query',
     title: 'Fetch rows of a kept result',
-    description:
-      'Page, project, filter or order the kept rows of an earlier query by its query_id, without running it again.',
+    description: 'Page, project, filter or order the kept rows of an earlier query, by its query_id.',
     shape,
     output: ROWS_FIELDS,
     meta: RESULT_VIEW_META,

@@ -23,7 +23,7 @@ const NESTED_LIMITS = [
   { nested: 420, text: 160 },
   { nested: 200, text: 160 },
   { nested: 60, text: 160 },
-  { nested: 60, text: 60 },
+  { nested: 60, text: 55 },
 ] as const;
 /**
  * Fields of a result that output schemas list: names, for the next call. Output schemas are read by programs; a model
@@ -187,7 +187,9 @@ function values(raw: RawSchema, depth: number): Schema {
 
 function bounds(raw: RawSchema): Schema {
   const cleaned: Schema = {};
-  if (raw.minimum !== undefined && Math.abs(raw.minimum) < Number.MAX_SAFE_INTEGER) cleaned.minimum = raw.minimum;
+  // That a number counts from 0 or 1 needs no saying; the service refuses others.
+  const least = raw.minimum ?? 0;
+  if (least !== 0 && least !== 1 && Math.abs(least) < Number.MAX_SAFE_INTEGER) cleaned.minimum = least;
   if (raw.maximum !== undefined && Math.abs(raw.maximum) < Number.MAX_SAFE_INTEGER) cleaned.maximum = raw.maximum;
   return cleaned;
 }

@@ -15,6 +15,7 @@ import { warned } from '../write-warnings.ts';
 import { readArguments, renamedIn } from './arguments.ts';
 import { type RowTool, rowTool as rowToolFor, rowTools, toolsetOf, willIssue } from './catalog.ts';
 import { compareTool } from './compare.ts';
+import { copyTool } from './copy.ts';
 import { deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
@@ -147,6 +148,7 @@ export function tools(): ReadonlyMap<string, Tool> {
         compareTool(),
         docsTool(),
         loadFileTool(),
+        copyTool(),
         deleteWhereTool(),
         impactTool(),
         listTrashTool(),

@@ -12,6 +12,7 @@ beforeAll(async () => {
   await createDocs(engine);
   const first = {
     orderId: 1,
+    type: 'a',
     status: 'open',
     price: '5.5',
     'unit.price': 2,
@@ -99,16 +100,10 @@ describe('what was probably meant is said, and runs', () => {
     ["SELECT 1 FROM docs WHERE labels LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) > 0"],
     ["SELECT 1 FROM docs WHERE labels NOT LIKE 'x%'", "len(list_filter(labels, lambda x: x LIKE 'x%')) = 0"],
     ["SELECT 1 FROM docs WHERE labels = 'x'", "list_contains(labels, 'x')"],
-    // Objects that are no maps.
-    [
-      'SELECT e.key, e.value + 1 FROM docs d, unnest(map_entries(d.sizes)) AS u(e)',
-      'map_entries(to_json(d.sizes)::MAP(VARCHAR, BIGINT))',
-    ],
-    ['SELECT map_values(words) FROM docs', 'map_values(to_json(words)::MAP(VARCHAR, VARCHAR))'],
+    ["SELECT e.key FROM docs AS d, json_each(d.customer) AS e WHERE type = 'a'", "WHERE d.type = 'a'"],
+    // Objects that are no maps, of fields of several types.
     ['SELECT map_entries(customer) FROM docs', 'map_entries(to_json(customer)::MAP(VARCHAR, JSON))'],
     ['SELECT map_entries(tags[1]) FROM docs', 'map_entries(to_json(tags[1])::MAP(VARCHAR, JSON))'],
-    ['SELECT unnest(map_keys(customer.address)) FROM docs', 'unnest(json_keys(customer.address))'],
-    ["SELECT map_contains(sizes, 'x l') FROM docs", "map_contains(to_json(sizes)::MAP(VARCHAR, BIGINT), 'x l')"],
     // Clauses.
     ['SELECT status, count(*) FROM docs', 'FROM docs GROUP BY ALL'],
     ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
@@ -145,19 +140,6 @@ describe('what was probably meant is said, and runs', () => {
     expect(details.correctedSql).toContain(part);
     expect((await engine.query({ sql: details.correctedSql ?? '' })).columns.length).toBeGreaterThan(0);
   });
-});
-
-test('the entries of an object are those of its fields that are there', async () => {
-  const { message, details } = await errorOf('SELECT map_entries(words) FROM docs WHERE orderId = 1');
-  expect(message).toContain('json_each(words)');
-  expect((await engine.query({ sql: details.correctedSql ?? '' })).rows).toEqual([
-    [
-      [
-        { key: 'a', value: 'one "1"' },
-        { key: 'b', value: '2' },
-      ],
-    ],
-  ]);
 });
 
 test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {

@@ -50,6 +50,23 @@ describe('compare_lambda_versions', () => {
     expect(content[0]?.text).toContain('+ WHERE total > :min AND city = :city');
   });
 
+  it('says what the latest version changed, if nothing else is given', async () => {
+    const { structuredContent } = await compare({});
+    expect(structuredContent).toMatchObject({
+      from: versions.first,
+      to: `${versions.second} (latest)`,
+      verdict: 'breaks callers',
+      to_is: 'newer',
+    });
+    expect((await compare({ from: 'production' })).structuredContent).toMatchObject({ to_is: 'newer' });
+    await client.callTool({
+      name: 'create_lambda',
+      arguments: { workspace: 'shop', lambda: 'only', sql: { query: 'SELECT 1 AS one' } },
+    });
+    const only = await compare({ lambda: 'only' });
+    expect(only.content[0]?.text).toContain('no version before latest');
+  });
+
   it('takes a parameter that is declared without a value for a required one with a type', async () => {
     const query = 'SELECT _id, total\nFROM shop.orders\nWHERE total > :min';
     const { structuredContent } = await compare({
@@ -144,7 +161,6 @@ describe('compare_lambda_versions', () => {
   });
 
   it.each([
-    [{}, /neither "to" nor "sql" is given/],
     [{ to: 'latest', sql: { query: 'SELECT 1' } }, /both "to" and "sql" are given/],
     [{ to: 'latest', form: 'x' }, /did you mean "from"/],
   ])('refuses %j', async (args, why) => {

@@ -73,7 +73,11 @@ describe('export_result', () => {
 
   it('refuses what it cannot do, and says how it can', async () => {
     expect(await failure({})).toMatchObject({ message: expect.stringContaining('either "query_id" or "collection"') });
-    expect(await failure({ collection: 'docs' })).toMatchObject({ message: expect.stringContaining('needs a "path"') });
+    const without = await failure({ collection: 'docs' });
+    expect(without).toMatchObject({ message: expect.stringMatching(/needs a "path" .* in \/.*\/out\.$/) });
+    expect(await failure({ collection: 'docs' }, {})).toMatchObject({
+      message: expect.stringContaining('(--export-dirs)'),
+    });
     expect(await failure({ query_id: 'x' })).toMatchObject({ message: expect.stringContaining('give "format"') });
     expect(await failure({ collection: 'docs', path: 'x.parquet.gz' })).toMatchObject({
       message: expect.stringContaining('by itself'),

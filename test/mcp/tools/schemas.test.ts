@@ -8,7 +8,8 @@ const input = (schema: z.ZodType) => inputSchema({ field: schema }).properties?.
 describe('inputSchema()', () => {
   it('strips the bounds of integers that JSON cannot exceed anyway, and keeps real ones', () => {
     expect(input(z.int())).toEqual({ type: 'integer' });
-    expect(input(z.int().min(1).max(9))).toEqual({ type: 'integer', minimum: 1, maximum: 9 });
+    expect(input(z.int().min(5).max(9))).toEqual({ type: 'integer', minimum: 5, maximum: 9 });
+    expect(input(z.int().min(1))).toEqual({ type: 'integer' });
   });
 
   it('takes the first member of a union that is not null', () => {

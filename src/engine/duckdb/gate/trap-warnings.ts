@@ -1,5 +1,5 @@
-import { foldName, type NamedTable } from '../sql/names.ts';
-import { constantOf, constantText, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
+import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 
 /*
  * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null.
@@ -9,12 +9,16 @@ const WARNINGS_MAX = 3;
 /** The engine's names of types, as its own TYPEOF gives them. */
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
+/** Functions of a text and a pattern that has to fit from its begin on. */
+const MATCHING = /^(?:!?~~\*?|starts_with|prefix)$/;
 
 /** What the author of a statement should know of it. */
 export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): string[] {
   const found = new Set<string>();
-  for (const node of nodesIn(tree)) {
-    const warning = firstOfNone(node, tables) ?? engineType(node);
+  const all = [...nodesIn(tree)];
+  const ofJson = new Set(all.flatMap(aliasOfJson));
+  for (const node of all) {
+    const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? quotedText(node, ofJson);
     if (warning !== undefined) found.add(warning);
     if (found.size === WARNINGS_MAX) break;
   }
@@ -50,4 +54,35 @@ function engineType(node: Node): string | undefined {
     : undefined;
   if (name === undefined) return undefined;
   return `TYPEOF is never '${name}': it gives int, float, string, bool, array, object and the like. The engine's name of a type is upper(pg_typeof(x)).`;
+}
+
+/** `x ~ 'part'`, which in PostgreSQL finds the part. */
+function wholeText(node: Node): string | undefined {
+  if (textOf(node['function_name']) !== 'regexp_full_match') return undefined;
+  const [text, pattern] = nodesOf(node['children']);
+  // The operator stands behind its text, or has no place; a call before it.
+  const isOperator = !(Number(node['query_location']) < Number(text?.['query_location']));
+  const part = constantText(pattern);
+  if (!isOperator || part === undefined || /^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
+  return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+}
+
+/** The name of a call of json_each in FROM, which may be empty. */
+function aliasOfJson(node: Node): string[] {
+  const call = node['type'] === 'TABLE_FUNCTION' && isNode(node['function']) ? node['function'] : {};
+  const name = foldName(textOf(call['function_name']));
+  return /^json_(?:each|tree)$/.test(name) ? [foldName(textOf(node['alias']))] : [];
+}
+
+/** `e.value LIKE 'y%'` of json_each: the text of JSON begins with a quote. */
+function quotedText(node: Node, ofJson: ReadonlySet<string>): string | undefined {
+  if (ofJson.size === 0 || !MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
+  const [given, pattern] = nodesOf(node['children']);
+  const value = given !== undefined && isNode(given['child']) ? given['child'] : given;
+  const path = textsOf(value?.['column_names']);
+  const text = constantText(pattern) ?? '%';
+  const isOfJson = path.length === 1 || (path.length === 2 && ofJson.has(foldName(path[0] ?? '')));
+  if (!isOfJson || foldName(path.at(-1) ?? '') !== 'value' || /^[%"_]/.test(text)) return undefined;
+  const shown = path.join('.');
+  return `${shown} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: (${shown}->>'$') is the text.`;
 }

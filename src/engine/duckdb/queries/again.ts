@@ -60,13 +60,18 @@ export async function attemptAgain<T>(
       if (!(error instanceof Error)) throw error;
       const failed = { ...current, statement, error };
       const way = ways.find((one) => one.isFor(failed));
-      if (way === undefined) throw error;
+      if (way === undefined) throw sql === text ? error : withoutPlace(error);
       await resume(connection);
       const next = await way.next(failed);
       if (next === null) throw toTell([...errors, error]);
       current = next;
     }
   }
+}
+
+/** Positions in a query that nobody has written mean nothing. */
+export function withoutPlace(error: Error): Error {
+  return isOfSql(error) ? new ApiError(error.code, error.message, { cause: error }) : error;
 }
 
 /** Of text that is compared with a time only if there is no other: the cast may have been found. */

@@ -12,6 +12,7 @@ import * as spelling from '../sql/corrections/spelling.ts';
 import type { Names } from '../sql/names.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { attemptAgain, isOfSql } from './again.ts';
+import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { check } from './run-statement.ts';
 import { secondSpellings, tokenAt } from './spellings.ts';
@@ -81,7 +82,7 @@ async function errorOf(
 ): Promise<ApiError | null | undefined> {
   try {
     await resume(connection);
-    await attemptAgain(connection, sql, [timeCasts, secondSpellings], async (written) => {
+    await attemptAgain(connection, sql, [objectsAsMaps(names), timeCasts, secondSpellings], async (written) => {
       const values = bindParameters(written.parameters, parameters, true);
       const passed = await open(connection, written, names, signal);
       requireCasts(passed, values);

@@ -4,7 +4,7 @@ import { isMark, wordOf } from '../sql/forms/edit.ts';
 import { quoteText } from '../sql/names.ts';
 import { PIVOT_UNLISTED } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
-import { isOfSql, type Way } from './again.ts';
+import { isOfSql, type Way, withoutPlace } from './again.ts';
 
 /** Ours, and the engine's if there are parameters. */
 const UNLISTED = new RegExp(`^(?:${PIVOT_UNLISTED}|PIVOT statements with pivot elements extracted from the data)`);
@@ -24,7 +24,9 @@ export function pivotValues(valuesOf: (sql: string) => Promise<JsonValue[]>): Wa
       if (pivot === undefined) return null;
       const { before, source, column, at } = pivot;
       const query = `${before} SELECT DISTINCT CAST((${column}) AS VARCHAR) FROM ${source} WHERE (${column}) IS NOT NULL ORDER BY 1 LIMIT ${VALUES_MAX + 1}`;
-      const values = await valuesOf(query).catch(withoutPlace);
+      const values = await valuesOf(query).catch((error: Error) => {
+        throw withoutPlace(error);
+      });
       if (values.length === 0) throw new ApiError('query_error', `There is no value of ${column} to make a column of.`);
       const list = values.map((value) => quoteText(String(value)));
       if (values.length > VALUES_MAX) {
@@ -37,12 +39,6 @@ export function pivotValues(valuesOf: (sql: string) => Promise<JsonValue[]>): Wa
       return { sql: listed, second: new Set(), statement: undefined, errors: [] };
     },
   };
-}
-
-/** Positions in a query that nobody has written mean nothing. */
-function withoutPlace(error: unknown): never {
-  if (!isOfSql(error)) throw error;
-  throw new ApiError(error.code, error.message, { cause: error });
 }
 
 /** The parts of `… PIVOT source ON column …`, in no brackets, and where the list of values belongs, in UTF-16 units. */

@@ -16,6 +16,7 @@ import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
+import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
@@ -177,7 +178,7 @@ interface Turn {
 function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
   const valuesOf = async (sql: string) =>
     (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
-  return [newTransaction, pivotValues(valuesOf), timeCasts, secondSpellings];
+  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(parts.names), timeCasts, secondSpellings];
 }
 
 function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<QueryOutcome> {

@@ -59,7 +59,7 @@ export const OBJECT_NO_MAP = ' is an object, and no map: ';
 function mapHint(name: string, types: string, argumentAt: (at: number) => string | undefined): string | null {
   if (!name.startsWith('map_') || !types.startsWith('STRUCT(')) return null;
   const object = argumentAt(0) ?? 'x';
-  return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value (JSON) of each field, json_keys(${object}) their names.`;
+  return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value of each field (JSON; as text: e.value->>'$'), json_keys(${object}) their names.`;
 }
 
 const takenBy = (form: string) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? '');

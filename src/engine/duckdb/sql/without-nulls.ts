@@ -56,9 +56,10 @@ const TO_JSON = `(j) AS CASE WHEN ${hasMembers('j')} THEN ${withoutNulls('j')} E
 const callOf = (name: string) => (json: string) => `system.main.${name}(${json})`;
 const whole = (name: string) => `(j) AS ${seen('j', callOf(name), WITH_JSON)}`;
 const at = (name: string) => `(j, p) AS ${seen('j', (json) => `system.main.${name}(${json}, p)`)}`;
+/** Its ids are numbers within one object, and nobody's parent is among its rows: they only make the `id` of a collection ambiguous. */
 const asTable = (...rest: string[]) => {
   const given = [seen('j', (json) => `CAST(${json} AS JSON)`, WITH_JSON), ...rest].join(', ');
-  return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * FROM system.main.json_each(${given}))`;
+  return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * EXCLUDE (id, parent) FROM system.main.json_each(${given}))`;
 };
 
 /** By name in lower case: parameters with AS and the expression, one for each number of arguments. */

@@ -136,7 +136,7 @@ const datePart: Correct = (faulty) => {
 const PLAIN = /^(?:VARCHAR|BOOLEAN|BIGINT|HUGEINT|DOUBLE)$/;
 
 /** A function of maps, of an object. */
-const mapOfObject: Correct = (faulty) => {
+export const mapOfObject: Correct = (faulty) => {
   const { message, list, at, tables } = faulty;
   if (!message.includes(OBJECT_NO_MAP) || !isCall(list, at)) return [];
   const [text = ''] = argumentsOf(faulty, at);

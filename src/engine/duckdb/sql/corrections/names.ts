@@ -179,14 +179,22 @@ const spacedName: Correct = (faulty) => {
   return edits.slice(0, 1).map((edit) => [edit]);
 };
 
-/** A column that both sides of a join on it have. */
+/** A column that both sides of a join on it have, or a collection and json_each. */
 const ambiguous: Correct = (faulty) => {
-  const { said, sql, at } = faulty;
+  const { said, sql, at, list } = faulty;
   const names = said.startsWith('Ambiguous reference to column name') ? said.split('"') : [];
   const [one = '', other = ''] = [names[3], names[5]];
   if (names.length !== 7 || at === -1) return [];
   const flat = foldName(sql).replace(/\s/g, '');
   const [a, b] = [foldName(one), foldName(other)];
+  const isOfJson = (name: string) =>
+    list.some((token, call) => {
+      if (!/^json_(?:each|tree)$/.test(wordOf(token)) || !isMark(list[call + 1], '(')) return false;
+      const next = list.closeOf(call + 1) + 1;
+      const alias = nameOfToken(list[wordOf(list[next]) === 'as' ? next + 1 : next]);
+      return alias !== undefined && name.startsWith(`${foldName(alias)}.`);
+    });
+  if (isOfJson(a) !== isOfJson(b)) return [[instead(faulty, at, at + 1, isOfJson(a) ? other : one)]];
   if (!flat.includes(`${a}=${b}`) && !flat.includes(`${b}=${a}`)) return [];
   return [[instead(faulty, at, at + 1, one)]];
 };
