@@ -9,7 +9,7 @@ import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
-export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
+export type { DeclaredType, DocumentsText, KnownDocument, NewDocument, TextOutcome } from './documents.ts';
 export type {
   Computed,
   ComputedAll,

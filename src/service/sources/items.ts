@@ -10,6 +10,7 @@ import {
   type SourceBatch,
   type SourceChange,
   type SourceProgress,
+  type TextChange,
 } from './source.ts';
 
 /** Longer ones are parsed while others get their turn. */
@@ -52,10 +53,24 @@ export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject 
   }
 }
 
+/** The document of a change that is given as text, or why it is none. */
+export async function documentOfText({
+  text,
+  timeMs,
+  line,
+}: TextChange): Promise<{ document: JsonObject } | { reason: string }> {
+  const read = await documentOf(typeof text === 'string' ? Buffer.from(text) : text);
+  if ('reason' in read) return { reason: line === undefined ? read.reason : `${read.reason} (line ${line})` };
+  const { _id, ...document } = read.document;
+  if (timeMs !== undefined) document['_event_time'] ??= new Date(timeMs).toISOString();
+  return { document };
+}
+
 /** An item that is refused, with as much of its text as is kept. */
-export function refusedItem(item: string, reason: string, bytes?: Buffer): RefusedItem {
+export function refusedItem(item: string, reason: string, text?: Buffer | string): RefusedItem {
+  if (typeof text === 'string') return { item, reason, text: text.slice(0, REFUSED_TEXT_MAX) };
   // Half a character at the end is no matter: it is shown to a person.
-  return { item, reason, text: bytes?.subarray(0, REFUSED_TEXT_MAX).toString() };
+  return { item, reason, text: text?.subarray(0, REFUSED_TEXT_MAX).toString() };
 }
 
 /** Collects what is read until it is enough for a batch. */

@@ -44,8 +44,8 @@ test('documents, deletes, memory and records of a batch are stored together, and
       return [record(7)];
     },
   });
-  expect(statusesOf(outcome.documents)).toEqual(['replaced', 'added', 'error']);
-  expect(outcome.deleted).toBe(1);
+  expect(statusesOf(outcome?.documents ?? [])).toEqual(['replaced', 'added', 'error']);
+  expect(outcome?.deleted).toBe(1);
   expect(seen).toEqual([outcome]);
   await reopened();
   expect(await allRows()).toEqual([
@@ -130,6 +130,6 @@ test('a field that has the name of what the engine numbers rows by keeps no docu
     deletes: ['a', 'b'],
     records: none,
   });
-  expect(outcome.deleted).toBe(2);
+  expect(outcome?.deleted).toBe(2);
   expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['c']]);
 });

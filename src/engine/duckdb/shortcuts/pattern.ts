@@ -1,6 +1,6 @@
 import { ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
-import { isDeclaredShape } from '../values/declared.ts';
+import { type DeclaredShape, isDeclaredShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf } from '../values/time-text.ts';
 
@@ -19,6 +19,7 @@ export const Kind = {
   Time: 10,
   EventTime: 11,
   Map: 12,
+  Declared: 13,
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -36,6 +37,7 @@ export interface Pattern {
   /** Of a list's items, or of a map's values. */
   readonly element: Pattern | null;
   readonly time: TimePattern | null;
+  readonly declared: DeclaredShape | null;
 }
 
 /** How a column's times are spelled; `template`: its bytes. */
@@ -66,7 +68,7 @@ export function patternOf(table: TableShape, { idField, timeField }: FieldUses =
   const isBoth = (key: string) => key === idField && key === timeField;
   const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [
     key,
-    isBoth(key) ? pattern(Kind.Other) : patternOfShape(shape),
+    isBoth(key) ? pattern(Kind.Other) : patternOfColumn(shape),
   ]);
   for (const [key, field] of fields) {
     if (key === idField) field.is = 'id';
@@ -74,6 +76,11 @@ export function patternOf(table: TableShape, { idField, timeField }: FieldUses =
   }
   const own = idField === undefined ? [[ID_COLUMN, pattern(Kind.Id)] as const] : [];
   return objectPattern([...own, ...fields, [TIME_COLUMN, pattern(Kind.EventTime)]]);
+}
+
+/** Only of a column itself the engine is given what `storedSql` makes its value of. */
+function patternOfColumn(shape: Shape): Pattern {
+  return isDeclaredShape(shape) ? { ...pattern(Kind.Declared), declared: shape } : patternOfShape(shape);
 }
 
 function patternOfShape(shape: Shape): Pattern {
@@ -86,7 +93,7 @@ function patternOfShape(shape: Shape): Pattern {
 }
 
 function pattern(kind: Kind, element: Pattern | null = null, time: TimePattern | null = null): Pattern {
-  return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time };
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time, declared: null };
 }
 
 /** A key that is new to the map is to be noted; if there are too many to list, all are fine. */
@@ -110,6 +117,7 @@ function objectPattern(entries: readonly (readonly [string, Pattern])[]): Patter
     is: null,
     element: null,
     time: null,
+    declared: null,
   };
 }
 

@@ -8,7 +8,7 @@ import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import type { Shape } from '../values/shape.ts';
 import { split, straysText } from '../values/strays.ts';
-import { structureOfFields } from '../values/types.ts';
+import { structureOfColumns } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { type Fitting, HASH_COLUMN, hashOf, type TableShape } from './columns.ts';
 
@@ -69,7 +69,7 @@ export function insertStatement(
     ...[...shape.columns].map(([name, one]) => convert(storedSql(`d.f.${quoteName(name)}`, one), one)),
   ];
   const structure = ['"i":"VARCHAR"', '"t":"BIGINT"'];
-  if (names.length > 0) structure.push(`"f":${structureOfFields(shape.columns)}`);
+  if (names.length > 0) structure.push(`"f":${structureOfColumns(shape.columns)}`);
   if (shape.extra) {
     targets.push(quoteName(EXTRA_COLUMN));
     values.push('d.x');
