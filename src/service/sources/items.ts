@@ -66,6 +66,30 @@ export async function documentOfText({
   return { document };
 }
 
+/** Whether bytes may be given on as text: nothing is known of what is wrong with them. */
+export function isUnparsed(bytes: Buffer): boolean {
+  return bytes[0] === OPEN && bytes.length <= ITEM_BYTES_MAX;
+}
+
+const ID_END = Buffer.from('_id"');
+/** Letters of it, written as escapes. */
+const ESCAPED = [Buffer.from('\\u005'), Buffer.from('\\u006')];
+/** Where it comes first, as it nearly always does. */
+const FIRST_ID = /^\{\s{0,16}"_id"\s{0,16}:\s{0,16}"([ !#-[\]-~]{1,255})"/;
+const FIRST_ID_BYTES = 320;
+
+/** Whether a key in JSON text may be `_id`, at any level. */
+export function mayHaveId(bytes: Buffer): boolean {
+  return bytes.includes(ID_END) || ESCAPED.some((one) => bytes.includes(one));
+}
+
+/** The `_id` of a JSON object, given as text: undefined if it has none, null if only parsing can tell. */
+export function idInText(bytes: Buffer): string | undefined | null {
+  if (!mayHaveId(bytes)) return undefined;
+  const [found, id] = FIRST_ID.exec(bytes.toString('latin1', 0, FIRST_ID_BYTES)) ?? [];
+  return found === undefined || mayHaveId(bytes.subarray(found.length)) ? null : (id ?? null);
+}
+
 /** An item that is refused, with as much of its text as is kept. */
 export function refusedItem(item: string, reason: string, text?: Buffer | string): RefusedItem {
   if (typeof text === 'string') return { item, reason, text: text.slice(0, REFUSED_TEXT_MAX) };

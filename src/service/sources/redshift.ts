@@ -104,16 +104,25 @@ async function* scan(
       // The first look for changes meets it again.
       if (known.size < KNOWN_MAX && isRecent(row.field)) known.set(row.id, row.text);
     };
-    await using(signal, (one) =>
-      eachRow(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`, [], (values) => take(read(values))),
-    );
-    const isScanned = rows < ROWS_AT_ONCE;
+    let failure: unknown;
+    try {
+      await using(signal, (one) =>
+        eachRow(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`, [], (values) => take(read(values))),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+    // On a line that breaks all the time, what came is not read again.
+    if (failure !== undefined && rows === 0) throw failure;
+    const isScanned = failure === undefined && rows < ROWS_AT_ONCE;
     at = { ...at, scanned: isScanned ? null : key, rows: at.rows + rows, isScanned };
     yield collecting.take(at as unknown as JsonObject, {
       phase: isScanned ? 'changes' : 'scan',
       scanned: at.rows,
       scanTotal: total === undefined ? undefined : Math.max(total, at.rows),
     });
+    if (failure !== undefined) throw failure;
     if (isScanned) break;
   }
   await using(signal, (one) => one.query('COMMIT'));

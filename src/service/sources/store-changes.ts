@@ -110,7 +110,13 @@ function textOf({ collection }: PlacedSource, changes: readonly SourceChange[]):
       const one = known[at];
       if (one === undefined || !isObject(document) || (document['_id'] ?? one.id) !== one.id) return undefined;
       const read = intake.read({ ...document, _id: one.id }, at);
-      return read && { ...read, declared: one.declared, eventTimeMicros: read.eventTimeMicros ?? one.eventTimeMicros ?? null };
+      return (
+        read && {
+          ...read,
+          declared: one.declared,
+          eventTimeMicros: read.eventTimeMicros ?? one.eventTimeMicros ?? null,
+        }
+      );
     },
   };
 }
