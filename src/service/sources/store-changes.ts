@@ -87,14 +87,17 @@ export async function storeChanges(
   });
 }
 
-/** The documents as one text; undefined: each has to be parsed. */
+const LINE_FEED = 10;
+
+/** The documents as one text, on a line each; undefined: each has to be parsed. */
 function textOf({ collection }: PlacedSource, changes: readonly SourceChange[]): DocumentsText | undefined {
   const intake = textIntake(collection);
   if (intake === undefined || changes.length === 0 || !areTexts(changes)) return undefined;
-  const bytes = Buffer.allocUnsafe(changes.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
+  const bytes = Buffer.allocUnsafe(changes.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0));
   let end = 0;
   const known = changes.map(({ id, text, declared, timeMs }): KnownDocument => {
     end += typeof text === 'string' ? bytes.write(text, end) : text.copy(bytes, end);
+    bytes[end++] = LINE_FEED;
     return { id, end, declared, eventTimeMicros: timeMs === undefined ? null : BigInt(timeMs) * 1_000n };
   });
   if (!isUtf8(bytes)) return undefined;

@@ -83,3 +83,22 @@ export function insertStatement(
   const parsed = `from_json(${lines}, ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
 }
+
+/**
+ * Inserts documents that are the lines of the text `$1`, all of whose fields have columns; their ids are `$2`, separated, and
+ * their event times `$3`: one, or a list.
+ */
+export function insertLinesStatement(
+  table: string,
+  { columns }: TableShape,
+  isOneTime: boolean,
+  convert: (sql: string, shape: Shape) => string,
+): string {
+  const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...columns.keys()].map(quoteName);
+  const values = [...columns].map(([name, one]) => convert(storedSql(`d.f.${quoteName(name)}`, one), one));
+  const parsed = `from_json(${linesIn('decode($1::BLOB)', 10, 2)}, ${quoteText(structureOfColumns(columns))})`;
+  const time = isOneTime ? '$3::VARCHAR' : "unnest(string_split($3::VARCHAR, ','))";
+  return `INSERT INTO ${table} (${targets.join(', ')})
+    SELECT ${['d.i', 'make_timestamptz(d.t::BIGINT)', hashOf('d.i'), ...values].join(', ')}
+    FROM (SELECT ${linesIn('$2::VARCHAR', 30, 2)} AS i, ${time} AS t, ${parsed} AS f) AS d`;
+}
