@@ -1,11 +1,11 @@
-import type { NewDocument } from './documents.ts';
+import type { DocumentsText, NewDocument } from './documents.ts';
 import type { OnFieldNews } from './field-news.ts';
 import type { RecordChange, WriteOutcome } from './records.ts';
 
 /** What a source of a collection yields, to be stored as a whole. */
 export interface Batch {
-  /** As in `addDocuments`. */
-  documents: readonly NewDocument[];
+  /** As in `addDocuments`, or as in `addText`. */
+  documents: readonly NewDocument[] | DocumentsText;
   /** Ids of documents that are gone at the source, none of them in `documents`. They do not go to the trash. */
   deletes: readonly string[];
   /** What the source remembers from now on. */
@@ -13,6 +13,8 @@ export interface Batch {
   /** The records to store with it, which nobody else changes meanwhile, given what becomes of the documents. */
   records(outcome: BatchOutcome): readonly RecordChange[];
   onNews?: OnFieldNews | undefined;
+  /** It is looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
+  after?: Promise<unknown> | undefined;
 }
 
 export interface BatchOutcome {
@@ -24,8 +26,8 @@ export interface BatchOutcome {
 
 /** Collections that are filled from elsewhere. */
 export interface Batches {
-  /** Stores a batch in one durable step, or nothing of it. */
-  storeBatch(table: string, batch: Batch): Promise<BatchOutcome>;
+  /** Stores a batch in one durable step, or nothing of it. Undefined: nothing, since documents as text need a closer look. */
+  storeBatch(table: string, batch: Batch): Promise<BatchOutcome | undefined>;
 
   /**
    * What a source of a table remembers: the entries behind the key `after` (null: the first), in order of their keys'

@@ -13,6 +13,18 @@ export interface NewDocument {
 /** `time`: a date or timestamp; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions. */
 export type DeclaredType = 'time' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
 
+/** What is known of a document beside its text. */
+export interface KnownDocument {
+  /** The text has no `_id`, or this one. */
+  id: string;
+  /** Offset behind its text, where that of the next one begins. */
+  end: number;
+  /** The event time if the text gives none. */
+  eventTimeMicros?: bigint | null | undefined;
+  /** As in `NewDocument`. */
+  declared?: NewDocument['declared'];
+}
+
 /** Documents as JSON text. */
 export interface DocumentsText {
   /** Valid UTF-8. */
@@ -31,6 +43,8 @@ export interface DocumentsText {
   timeField?: string | undefined;
   /** Maximum number of documents. */
   max: number;
+  /** What is known of each, in order. */
+  known?: readonly KnownDocument[] | undefined;
   /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
   after?: Promise<unknown> | undefined;
   /** Generates the id of a document without `_id`: one that no document ever had. */
@@ -40,8 +54,8 @@ export interface DocumentsText {
    * look.
    */
   readTime(value: string | number, isField: boolean): bigint | undefined;
-  /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
-  read(document: JsonValue): NewDocument | undefined;
+  /** Reads a whole document whose shape is new, by its place among them; undefined if it cannot be stored. */
+  read(document: JsonValue, at: number): NewDocument | undefined;
 }
 
 /** What became of one document of a text. */

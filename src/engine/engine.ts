@@ -10,7 +10,7 @@ import type { CsvRows, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from 
 import type { Sharing } from './sharing.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
-export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
+export type { DeclaredType, DocumentsText, KnownDocument, NewDocument, TextOutcome } from './documents.ts';
 export type {
   Computed,
   ComputedAll,

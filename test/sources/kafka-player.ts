@@ -55,7 +55,7 @@ export function createPlayer(connection: JsonObject, settings: JsonObject): Play
       player.refused.push(...refused);
       for (const { id, document, declared } of changes) {
         if (document === null) player.documents.delete(id);
-        else player.documents.set(id, document);
+        else if (document !== undefined) player.documents.set(id, document);
         if (declared !== undefined) player.declared.set(id, Object.fromEntries(declared));
       }
     },

@@ -16,7 +16,7 @@ afterAll(closeRowsEngine);
 const KINDS = { s3: startVersitygw, gcs: startGcs } as const;
 /** Objects of the long listing; fake-gcs-server takes minutes for 20,000. */
 const KEYS = { s3: Math.min(20_000, Number(process.env['SOURCES_ITEMS'] ?? 4_000)), gcs: 1_500 } as const;
-const ROWS = 24_000;
+const ROWS = 48_000;
 
 describe.each(['s3', 'gcs'] as const)('a bucket of %s', (kind) => {
   let store: TestStore;
@@ -75,10 +75,10 @@ describe.each(['s3', 'gcs'] as const)('a bucket of %s', (kind) => {
     await begin();
     await bucket.put('a.jsonl', jsonLines(rows));
     expect(await read(2)).toBe(false);
-    expect(stored.documents.size).toBeGreaterThan(5_000);
-    await bucket.put('a.jsonl', jsonLines(rows.slice(0, 6_000).map(({ n }) => ({ n, second: true }))));
+    expect(stored.documents.size).toBeGreaterThan(10_000);
+    await bucket.put('a.jsonl', jsonLines(rows.slice(0, 12_000).map(({ n }) => ({ n, second: true }))));
     await readWithKills();
-    expect(stored.documents.size).toBe(6_000);
+    expect(stored.documents.size).toBe(12_000);
     expect([...stored.documents.values()].every(({ second }) => second === true)).toBe(true);
     // In the middle of a reading, and of a removal.
     await bucket.put('a.jsonl', jsonLines(rows));

@@ -10,6 +10,7 @@ import {
   type SourceOptions,
 } from '../../src/service/sources/source.ts';
 import { createDocs, openSmall, temporaryFolder } from '../engine/harness.ts';
+import { parsedBatch } from './reading.ts';
 
 /** What the service has of a source: documents, what it remembers, and where it goes on. */
 export interface Stored {
@@ -86,7 +87,7 @@ function store(stored: Stored, batch: SourceBatch): void {
   for (const { id, document, declared } of batch.changes) {
     stored.changes += 1;
     if (document === null) stored.documents.delete(id);
-    else {
+    else if (document !== undefined) {
       stored.documents.set(id, document);
       stored.declared.set(id, declared);
     }
@@ -125,7 +126,7 @@ export async function pass(
         await new Promise((resolve) => setImmediate(resolve));
         if (left === 0) return false;
         left -= 1;
-        store(stored, value);
+        store(stored, await parsedBatch(value));
         await onBatch?.(value);
       }
     } finally {

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { JsonObject } from '../../src/contract/json/json.ts';
+import { documentOfText, refusedItem } from '../../src/service/sources/items.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_ITEMS_MAX,
   type RefusedItem,
   type SourceBatch,
+  type SourceChange,
   SourceError,
   type SourceModule,
   type SourceOptions,
@@ -72,7 +74,7 @@ export function startReading(
     if (JSON.stringify(batch.checkpoint).length > 8_192) throw new Error('A checkpoint is large');
     for (const { id, document } of batch.changes) {
       if (document === null) documents.delete(id);
-      else documents.set(id, document);
+      else if (document !== undefined) documents.set(id, document);
     }
     refused.push(...batch.refused);
     batches.push(batch);
@@ -92,7 +94,7 @@ export function startReading(
           next.catch(() => undefined);
           await delay(storeMs);
           signal.throwIfAborted();
-          store(value);
+          store(await parsedBatch(value));
         }
       } finally {
         iterator.return?.(undefined).catch(() => undefined);
@@ -143,6 +145,26 @@ export function startReading(
       await running;
     },
   };
+}
+
+/** A batch whose documents are parsed, if they are given as text. */
+export async function parsedBatch(batch: SourceBatch): Promise<SourceBatch> {
+  const changes: SourceChange[] = [];
+  const refused = [...batch.refused];
+  for (const change of batch.changes) {
+    if (change.text === undefined) {
+      changes.push(change);
+      continue;
+    }
+    const { id, item, declared, text, isOrGone } = change;
+    const read = await documentOfText(change);
+    if ('document' in read) changes.push({ id, item, declared, document: read.document });
+    else {
+      refused.push(refusedItem(item, read.reason, text));
+      if (isOrGone === true) changes.push({ id, item, document: null });
+    }
+  }
+  return { ...batch, changes, refused };
 }
 
 /** The largest batch, by the size of its documents; below the bound but for its last item. */

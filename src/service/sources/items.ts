@@ -10,6 +10,7 @@ import {
   type SourceBatch,
   type SourceChange,
   type SourceProgress,
+  type TextChange,
 } from './source.ts';
 
 /** Longer ones are parsed while others get their turn. */
@@ -52,10 +53,48 @@ export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject 
   }
 }
 
+/** The document of a change that is given as text, or why it is none. */
+export async function documentOfText({
+  text,
+  timeMs,
+  line,
+}: TextChange): Promise<{ document: JsonObject } | { reason: string }> {
+  const read = await documentOf(typeof text === 'string' ? Buffer.from(text) : text);
+  if ('reason' in read) return { reason: line === undefined ? read.reason : `${read.reason} (line ${line})` };
+  const { _id, ...document } = read.document;
+  if (timeMs !== undefined) document['_event_time'] ??= new Date(timeMs).toISOString();
+  return { document };
+}
+
+/** Whether bytes may be given on as text: nothing is known of what is wrong with them. */
+export function isUnparsed(bytes: Buffer): boolean {
+  return bytes[0] === OPEN && bytes.length <= ITEM_BYTES_MAX;
+}
+
+const ID_END = Buffer.from('_id"');
+/** Letters of it, written as escapes. */
+const ESCAPED = [Buffer.from('\\u005'), Buffer.from('\\u006')];
+/** Where it comes first, as it nearly always does. */
+const FIRST_ID = /^\{\s{0,16}"_id"\s{0,16}:\s{0,16}"([ !#-[\]-~]{1,255})"/;
+const FIRST_ID_BYTES = 320;
+
+/** Whether a key in JSON text may be `_id`, at any level. */
+export function mayHaveId(bytes: Buffer): boolean {
+  return bytes.includes(ID_END) || ESCAPED.some((one) => bytes.includes(one));
+}
+
+/** The `_id` of a JSON object, given as text: undefined if it has none, null if only parsing can tell. */
+export function idInText(bytes: Buffer): string | undefined | null {
+  if (!mayHaveId(bytes)) return undefined;
+  const [found, id] = FIRST_ID.exec(bytes.toString('latin1', 0, FIRST_ID_BYTES)) ?? [];
+  return found === undefined || mayHaveId(bytes.subarray(found.length)) ? null : (id ?? null);
+}
+
 /** An item that is refused, with as much of its text as is kept. */
-export function refusedItem(item: string, reason: string, bytes?: Buffer): RefusedItem {
+export function refusedItem(item: string, reason: string, text?: Buffer | string): RefusedItem {
+  if (typeof text === 'string') return { item, reason, text: text.slice(0, REFUSED_TEXT_MAX) };
   // Half a character at the end is no matter: it is shown to a person.
-  return { item, reason, text: bytes?.subarray(0, REFUSED_TEXT_MAX).toString() };
+  return { item, reason, text: text?.subarray(0, REFUSED_TEXT_MAX).toString() };
 }
 
 /** Collects what is read until it is enough for a batch. */

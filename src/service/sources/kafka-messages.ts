@@ -5,7 +5,7 @@ import { problemOfId } from '../ingest/document-id.ts';
 import { documentAtOnce, documentOf, refusedItem } from './items.ts';
 import type { KafkaMessage } from './kafka-records.ts';
 import type { SchemaRegistry } from './kafka-registry.ts';
-import type { RefusedItem, SourceChange } from './source.ts';
+import type { ParsedChange, RefusedItem, SourceChange } from './source.ts';
 
 export interface MessageOptions {
   topic: string;
@@ -80,7 +80,7 @@ function createIsoText(): (ms: number) => string {
 function withId(
   item: string,
   id: JsonValue,
-  change: Pick<SourceChange, 'document' | 'declared'>,
+  change: Pick<ParsedChange, 'document' | 'declared'>,
   bytes: Buffer | null,
 ): ReadMessage {
   const problem = problemOfId(id);

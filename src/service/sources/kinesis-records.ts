@@ -1,6 +1,6 @@
 import type { _Record as KinesisRecord } from '@aws-sdk/client-kinesis';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
-import { type Collecting, documentOf, refusedItem } from './items.ts';
+import { type Collecting, documentOf, isUnparsed, mayHaveId, refusedItem } from './items.ts';
 import { idOfKey } from './key-id.ts';
 import { SourceError } from './source.ts';
 
@@ -23,6 +23,10 @@ export function kinesisChanges(stream: string, primaryKey: JsonValue | undefined
     const place = `${shard}/${SequenceNumber}`;
     const item = `${stream}/${place}`;
     const bytes = Buffer.from(Data.buffer, Data.byteOffset, Data.byteLength);
+    if (key === undefined && isUnparsed(bytes) && !mayHaveId(bytes)) {
+      into.add({ id: place, text: bytes, timeMs: time?.getTime(), item }, bytes.length);
+      return;
+    }
     const read = bytes.subarray(0, PACKED.length).equals(PACKED)
       ? { reason: 'is packed by the Kinesis Producer Library: set AggregationEnabled to false there' }
       : await documentOf(bytes);

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import type { DeclaredType, NewDocument } from '../../engine/engine.ts';
 import { readDecimal, topDecimal } from './mongodb-decimals.ts';
@@ -57,21 +56,36 @@ export interface Element {
 /** Why bytes are no document, as a clause. */
 export class BsonError extends Error {}
 
-/** Reads a document, without its `_id`. Throws `BsonError` if it is none that can be stored. */
-export function readDocument(bytes: Buffer): { document: JsonObject; declared: NewDocument['declared'] } {
+/** A document as JSON text, without its `_id`. Throws `BsonError` if it is none that can be stored. */
+export function documentText(bytes: Buffer): { text: string; declared: NewDocument['declared'] } {
   if (bytes.length > ITEM_BYTES_MAX)
     throw new BsonError(`has ${bytes.length} bytes, and one document may have ${ITEM_BYTES_MAX}`);
-  const document: JsonObject = {};
-  const types = new Map<string, DeclaredType>();
+  let text = '';
+  let types: Map<string, DeclaredType> | undefined;
   const reading = { bytes, values: 0 };
   for (const element of elementsOf(bytes)) {
     if (element.name === '_id') continue;
     const { value, type } = topValue(reading, element);
-    setField(document, element.name, value);
-    if (type === undefined) types.delete(element.name);
-    else types.set(element.name, type);
+    text += `${text === '' ? '{' : ','}${keyText(element.name)}${value}`;
+    if (type === undefined) types?.delete(element.name);
+    else {
+      types ??= new Map();
+      types.set(element.name, type);
+    }
   }
-  return { document, declared: types.size === 0 ? undefined : types };
+  return { text: text === '' ? '{}' : `${text}}`, declared: types };
+}
+
+/** Documents have the same keys again and again. */
+const keyTexts = new Map<string, string>();
+const KEY_TEXTS_MAX = 1_000;
+
+function keyText(name: string): string {
+  const known = keyTexts.get(name);
+  if (known !== undefined) return known;
+  const text = `${JSON.stringify(name)}:`;
+  if (keyTexts.size < KEY_TEXTS_MAX) keyTexts.set(name, text);
+  return text;
 }
 
 interface Reading {
@@ -80,12 +94,15 @@ interface Reading {
 }
 
 /** The value of a field of the document itself, with the type that JSON lacks. */
-function topValue(reading: Reading, element: Element): { value: JsonValue; type?: DeclaredType | undefined } {
+function topValue(reading: Reading, element: Element): { value: string; type?: DeclaredType | undefined } {
   const { bytes } = reading;
   const { type, from, to } = element;
-  if (type === T.decimal) return topDecimal(bytes.subarray(from, to));
-  const value = readValue(reading, element, 0);
-  if (type === T.date) return { value, type: typeof value === 'string' ? 'time' : undefined };
+  if (type === T.decimal) {
+    const decimal = topDecimal(bytes.subarray(from, to));
+    return { value: JSON.stringify(decimal.value), type: decimal.type };
+  }
+  const value = valueText(reading, element, 0);
+  if (type === T.date) return { value, type: value.startsWith('"') ? 'time' : undefined };
   if (type !== T.binary) return { value };
   return { value, type: isUuid(bytes, element) ? 'uuid' : 'binary' };
 }
@@ -206,7 +223,8 @@ export function stringOf(bytes: Buffer, { from, to }: Element): string {
   return textOf(bytes, from + 4, to - 1);
 }
 
-function readValue(reading: Reading, element: Element, depth: number): JsonValue {
+/** A value as JSON text. */
+function valueText(reading: Reading, element: Element, depth: number): string {
   const { bytes } = reading;
   const { type, from, to } = element;
   reading.values += 1;
@@ -214,62 +232,55 @@ function readValue(reading: Reading, element: Element, depth: number): JsonValue
   switch (type) {
     case T.text:
     case T.symbol:
-      return stringOf(bytes, element);
+      return JSON.stringify(stringOf(bytes, element));
     case T.int32:
-      return bytes.readInt32LE(from);
+      return String(bytes.readInt32LE(from));
     case T.int64:
-      return integerOf(bytes.readBigInt64LE(from));
+      return String(bytes.readBigInt64LE(from));
     case T.double:
-      return doubleOf(bytes.readDoubleLE(from));
+      return doubleText(bytes.readDoubleLE(from));
     case T.boolean:
-      return bytes[from] !== 0;
+      return bytes[from] === 0 ? 'false' : 'true';
     case T.objectId:
-      return bytes.toString('hex', from, to);
+      return `"${bytes.toString('hex', from, to)}"`;
     case T.date:
-      return dateOf(bytes.readBigInt64LE(from));
+      return dateText(bytes.readBigInt64LE(from));
     case T.object:
     case T.list:
-      return containerOf(reading, element, depth + 1);
+      return containerText(reading, element, depth + 1);
     case T.undefined:
     case T.null:
-      return null;
+      return 'null';
     case T.binary:
-      return isUuid(bytes, element) ? uuidText(bytes, element) : base64Of(bytes, element);
+      return `"${isUuid(bytes, element) ? uuidText(bytes, element) : base64Of(bytes, element)}"`;
     case T.decimal:
-      return readDecimal(bytes.subarray(from, to));
+      return JSON.stringify(readDecimal(bytes.subarray(from, to)));
     default:
-      return rareOf(reading, element, depth);
+      return rareText(reading, element, depth);
   }
 }
 
-function containerOf(reading: Reading, { type, from }: Element, depth: number): JsonValue {
+function containerText(reading: Reading, { type, from }: Element, depth: number): string {
   if (depth > DEPTH_MAX) throw new BsonError(`is nested more than ${DEPTH_MAX} levels deep`);
-  if (type === T.list) {
-    const list: JsonValue[] = [];
-    for (const element of elementsOf(reading.bytes, from)) list.push(readValue(reading, element, depth));
-    return list;
+  const isList = type === T.list;
+  let text = '';
+  for (const element of elementsOf(reading.bytes, from)) {
+    const value = valueText(reading, element, depth);
+    text += `${text === '' ? '' : ','}${isList ? value : keyText(element.name) + value}`;
   }
-  const object: JsonObject = {};
-  for (const element of elementsOf(reading.bytes, from))
-    setField(object, element.name, readValue(reading, element, depth));
-  return object;
+  return isList ? `[${text}]` : `{${text}}`;
 }
 
-/** A number if a double holds it. */
-export function integerOf(value: bigint): number | bigint {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
-}
-
-/** JSON has no infinities and no NaN: they are text. */
-function doubleOf(value: number): JsonValue {
-  return Number.isFinite(value) ? value : String(value);
+/** JSON has no infinities and no NaN: they are text. Digits alone would be an integer. */
+function doubleText(value: number): string {
+  if (!Number.isFinite(value)) return `"${value}"`;
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);
 }
 
 /** ISO 8601 in UTC; outside of its years Extended JSON. */
-function dateOf(ms: bigint): JsonValue {
-  if (ms < TIME_MIN || ms > TIME_MAX) return { $date: { $numberLong: String(ms) } };
-  return new Date(Number(ms)).toISOString();
+function dateText(ms: bigint): string {
+  if (ms < TIME_MIN || ms > TIME_MAX) return `{"$date":{"$numberLong":"${ms}"}}`;
+  return `"${new Date(Number(ms)).toISOString()}"`;
 }
 
 function base64Of(bytes: Buffer, { from, to }: Element): string {
@@ -277,29 +288,31 @@ function base64Of(bytes: Buffer, { from, to }: Element): string {
   return bytes.toString('base64', from + (bytes[from + 4] === OLD_BINARY_SUBTYPE ? 9 : 5), to);
 }
 
-function rareOf(reading: Reading, element: Element, depth: number): JsonValue {
+function rareText(reading: Reading, element: Element, depth: number): string {
   const { bytes } = reading;
   const { type, from, to } = element;
   switch (type) {
     case T.timestamp:
-      return { $timestamp: { t: bytes.readUInt32LE(from + 4), i: bytes.readUInt32LE(from) } };
+      return `{"$timestamp":{"t":${bytes.readUInt32LE(from + 4)},"i":${bytes.readUInt32LE(from)}}}`;
     case T.regex: {
       const end = zeroAt(bytes, from, to);
-      return { $regularExpression: { pattern: textOf(bytes, from, end), options: textOf(bytes, end + 1, to - 1) } };
+      const [pattern, options] = [textOf(bytes, from, end), textOf(bytes, end + 1, to - 1)];
+      return JSON.stringify({ $regularExpression: { pattern, options } });
     }
     case T.code:
-      return { $code: stringOf(bytes, element) };
+      return JSON.stringify({ $code: stringOf(bytes, element) });
     case T.scopedCode: {
       const textEnd = from + 8 + lengthAt(bytes, from + 4, to, 1);
       if (textEnd > to) throw new BsonError('is no valid BSON');
       const scope = { name: '', type: T.object, from: textEnd, to };
-      return { $code: textOf(bytes, from + 8, textEnd - 1), $scope: containerOf(reading, scope, depth + 1) };
+      const code = JSON.stringify(textOf(bytes, from + 8, textEnd - 1));
+      return `{"$code":${code},"$scope":${containerText(reading, scope, depth + 1)}}`;
     }
     case T.pointer: {
       const $id = bytes.toString('hex', to - 12, to);
-      return { $dbPointer: { $ref: textOf(bytes, from + 4, to - 13), $id } };
+      return JSON.stringify({ $dbPointer: { $ref: textOf(bytes, from + 4, to - 13), $id } });
     }
     default:
-      return type === T.minKey ? { $minKey: 1 } : { $maxKey: 1 };
+      return type === T.minKey ? '{"$minKey":1}' : '{"$maxKey":1}';
   }
 }

@@ -1,5 +1,5 @@
 import { type Collecting, createCollecting, refusedItem } from './items.ts';
-import { BsonError, type Element, elementsOf, readDocument } from './mongodb-bson.ts';
+import { BsonError, documentText, type Element, elementsOf } from './mongodb-bson.ts';
 import { idText, type PlainId, plainBy } from './mongodb-ids.ts';
 
 /** Collects documents of a collection, given as BSON. */
@@ -50,11 +50,9 @@ export function createItems(name: string, from: PlainId | null): Items {
       const id = idIn(bytes);
       const text = id === undefined ? undefined : idOf(bytes, id);
       if (id !== undefined && text === undefined) return id;
-      const read = tried(bytes, () => readDocument(bytes), text ?? 'a document');
-      if (read !== undefined && text !== undefined) {
-        const { document, declared } = read;
-        collecting.add({ id: text, document, declared, item: itemName(name, text) }, bytes.length);
-      }
+      const read = tried(bytes, () => documentText(bytes), text ?? 'a document');
+      if (read !== undefined && text !== undefined)
+        collecting.add({ id: text, ...read, item: itemName(name, text) }, bytes.length);
       return id;
     },
     remove(bytes, id) {

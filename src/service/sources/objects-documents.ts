@@ -8,7 +8,7 @@ import { OUTLINE_BYTES, openXml, type XmlSettings } from '../ingest/xml-file.ts'
 import { spoolCsv } from '../loading/csv-spool.ts';
 import { itemsOf, jsonParts } from '../loading/json-parts.ts';
 import { createSpool, type Spool, type SpoolFile } from '../loading/spool.ts';
-import { documentOf } from './items.ts';
+import { documentOf, idInText, isUnparsed, mayHaveId } from './items.ts';
 import { ObjectRefused } from './object-store.ts';
 import type { formatsOf } from './objects-formats.ts';
 import type { SourceChange, SourceFiles } from './source.ts';
@@ -21,9 +21,13 @@ export interface ObjectPlace {
   at: number;
 }
 
-/** A document of an object, or why it is none: `text` is some of its own. Its row is the place's number of rows. */
+/**
+ * A document of an object, or why it is none: `text` is some of its own. Its row is the place's number of rows. `json`: it is
+ * not parsed; `ownId` is its `_id` if it has one.
+ */
 export type ObjectEntry = { place: ObjectPlace; bytes: number } & (
   | { document: NonNullable<SourceChange['document']>; declared?: SourceChange['declared'] }
+  | { json: Buffer; ownId: string | undefined; line: number }
   | { reason: string; text?: Buffer | undefined }
 );
 
@@ -110,19 +114,21 @@ async function* jsonEntries(body: AsyncIterable<Buffer>, isLines: boolean, from:
   let rows = 0;
   for await (const part of jsonParts(body, { isLines, ...JSON_BYTES })) {
     const entries: ObjectEntry[] = [];
+    // They are kept for longer than the part is.
+    const copy = Buffer.from(part.bytes);
+    const isWithoutId = !mayHaveId(copy);
     for (const { start, end, line } of itemsOf(part)) {
       rows += 1;
       if (rows <= from.rows) continue;
-      const bytes = part.bytes.subarray(start, end);
-      const found = await documentOf(bytes);
+      const bytes = copy.subarray(start, end);
       const entry = { place: { rows, at: 0 }, bytes: bytes.length };
-      if ('document' in found) entries.push({ ...entry, document: found.document });
-      else
-        entries.push({
-          ...entry,
-          reason: `${found.reason} (line ${line})`,
-          text: Buffer.from(bytes.subarray(0, 8_192)),
-        });
+      const ownId = isWithoutId ? undefined : idInText(bytes);
+      if (isUnparsed(bytes) && ownId !== null) entries.push({ ...entry, json: bytes, ownId, line });
+      else {
+        const found = await documentOf(bytes);
+        if ('document' in found) entries.push({ ...entry, document: found.document });
+        else entries.push({ ...entry, reason: `${found.reason} (line ${line})`, text: bytes.subarray(0, 8_192) });
+      }
       const turn = pace();
       if (turn !== undefined) await turn;
     }

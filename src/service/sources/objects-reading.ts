@@ -101,10 +101,11 @@ async function* readDocuments(
 ): AsyncGenerator<SourceBatch, void> {
   const { store, formatFor, options, ledger, signal } = context;
   const body = bytes === undefined ? bytesOf(store, listed, signal) : piecesOf(bytes);
+  const prefix = derivedPrefix(store.bucket, key);
   try {
     for await (const entries of entriesOf(body, object.place, { key, formatFor, files: options.files, signal })) {
       for (const entry of entries) {
-        takeEntry(context, object, entry);
+        takeEntry(context, object, prefix, entry);
         if (ledger.isDue) yield ledger.take();
       }
     }
@@ -117,11 +118,16 @@ async function* piecesOf(bytes: Promise<Buffer[]>): AsyncGenerator<Buffer, void>
   yield* await bytes;
 }
 
-function takeEntry({ store: { bucket }, ledger }: ReadingContext, object: Unfinished, entry: ObjectEntry): void {
+function takeEntry(
+  { store: { bucket }, ledger }: ReadingContext,
+  object: Unfinished,
+  prefix: string,
+  entry: ObjectEntry,
+): void {
   const { place, bytes } = entry;
   const { rows } = place;
   const item = rows === 0 ? `${bucket}/${object.key}` : `${bucket}/${object.key}/${rows}`;
-  const derived = derivedId(bucket, object.key, rows);
+  const derived = `${prefix}/${rows}`;
   object.place = place;
   ledger.place.documents += 1;
   /** Whatever the row had before. */
@@ -131,6 +137,19 @@ function takeEntry({ store: { bucket }, ledger }: ReadingContext, object: Unfini
   if ('reason' in entry) {
     ledger.refuse(refusedItem(item, entry.reason, entry.text));
     isOther();
+    return;
+  }
+  if ('json' in entry) {
+    const { json: text, ownId, line } = entry;
+    if (ownId === undefined) {
+      ledger.add({ id: derived, text, line, item, isOrGone: rows <= object.high }, bytes);
+      object.derived = rows;
+    } else {
+      ledger.add({ id: ownId, text, line, item }, bytes);
+      ledger.own(object, rows, ownId);
+      object.hasOwn = true;
+      isOther();
+    }
     return;
   }
   const { declared } = entry;
@@ -155,11 +174,11 @@ function takeEntry({ store: { bucket }, ledger }: ReadingContext, object: Unfini
   }
 }
 
-/** The same whenever the row is read again. */
-function derivedId(bucket: string, key: string, row: number): string {
+/** What is before its row in a derived id, which is the same whenever that is read again. */
+function derivedPrefix(bucket: string, key: string): string {
   const prefix = `${bucket}/${key}`;
-  if (Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX) return `${prefix}/${row}`;
-  return `${bucket}/${createHash('sha256').update(key).digest('hex')}/${row}`;
+  if (Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX) return prefix;
+  return `${bucket}/${createHash('sha256').update(key).digest('hex')}`;
 }
 
 /** Removes documents with derived ids behind those that the object has now. */
@@ -168,11 +187,11 @@ async function* trim(
   object: Unfinished,
 ): AsyncGenerator<SourceBatch, void> {
   const { key, high } = object;
+  const prefix = derivedPrefix(bucket, key);
   object.trimmed ??= object.place.rows;
   while (object.trimmed < high) {
     object.trimmed += 1;
-    const id = derivedId(bucket, key, object.trimmed);
-    ledger.add({ id, document: null, item: `${bucket}/${key}/${object.trimmed}` }, 0);
+    ledger.add({ id: `${prefix}/${object.trimmed}`, document: null, item: `${bucket}/${key}/${object.trimmed}` }, 0);
     if (ledger.isDue) yield ledger.take();
   }
 }

@@ -6,7 +6,7 @@ import { againKey } from './objects-memory.ts';
 import { type ReadingContext, readObject, removeObject } from './objects-reading.ts';
 import { type ObjectsSettings, readObjectsSettings } from './objects-settings.ts';
 import { staleRound } from './objects-stale.ts';
-import type { SourceBatch, SourceMemory, SourceOptions, SourceReader } from './source.ts';
+import { BATCHES_AHEAD, type SourceBatch, type SourceMemory, type SourceOptions, type SourceReader } from './source.ts';
 
 /*
  * The objects of a bucket, whatever store it is in: again and again its listing is compared with what is remembered of it, so
@@ -95,8 +95,8 @@ async function* sweep(
   signal: AbortSignal,
 ): AsyncGenerator<SourceBatch, void> {
   while (ledger.place.hasStale) {
-    // What was yielded is stored, and can be read from the memory, once it is asked for the second batch behind that.
-    for (let batches = ledger.isUntouched ? 0 : 2; batches > 0; batches--) yield ledger.take();
+    // What was yielded is stored, and can be read from the memory, once it is asked for the batch behind those.
+    for (let batches = ledger.isUntouched ? 0 : BATCHES_AHEAD + 1; batches > 0; batches--) yield ledger.take();
     const round = await staleRound(memory, signal);
     if (round === undefined) {
       ledger.place.hasStale = false;

@@ -1,4 +1,3 @@
-import { exactNumber, type JsonObject, type JsonValue, parseJson, setField } from '../../contract/json/json.ts';
 import type { DeclaredType } from '../../engine/engine.ts';
 import { shortDecimal } from './decimals.ts';
 
@@ -15,9 +14,12 @@ export interface Column {
 /** How the values of a column become JSON. */
 export interface ColumnReader {
   name: string;
-  /** SQL for the value as text that `read` understands. */
+  /** SQL for the value as text. */
   sql: string;
-  read(text: string): JsonValue;
+  /** Whether that text can be given back to the database as the value. */
+  isText?: boolean;
+  /** That text as JSON text. */
+  json(text: string): string;
   declared?: DeclaredType | undefined;
 }
 
@@ -28,36 +30,51 @@ const JSONS: ReadonlySet<string> = new Set(['json', 'jsonb', 'super']);
 
 export function columnReader({ name, type, category, modifier }: Column): ColumnReader {
   const column = quoted(name);
-  if (category === 'A' || category === 'C') return { name, sql: `to_json(${column})`, read: parseJson };
-  if (INTEGERS.has(type)) return { name, sql: column, read: exactNumber };
-  if (DOUBLES.has(type))
-    return { name, sql: column, read: (text) => (Number.isFinite(Number(text)) ? Number(text) : text) };
-  if (type === 'bool') return { name, sql: column, read: (text) => text === 't' || text === 'true' };
-  if (JSONS.has(type)) return { name, sql: type === 'super' ? `json_serialize(${column})` : column, read: parseJson };
-  if (type === 'numeric') return { name, sql: column, ...decimal(modifier) };
-  if (type === 'timestamp') return { name, sql: column, read: isoTime, declared: 'time' };
-  if (type === 'timestamptz') return { name, sql: column, read: isoInstant, declared: 'time' };
-  if (type === 'date') return { name, sql: column, read: (text) => text, declared: 'time' };
-  if (type === 'time') return { name, sql: column, read: (text) => text, declared: 'clock' };
-  if (type === 'uuid') return { name, sql: column, read: (text) => text, declared: 'uuid' };
+  if (category === 'A' || category === 'C') return { name, sql: `to_json(${column})`, json: asItIs };
+  if (INTEGERS.has(type)) return { name, sql: column, isText: true, json: asItIs };
+  if (DOUBLES.has(type)) return { name, sql: column, json: double };
+  if (type === 'bool') return { name, sql: column, json: (text) => String(text === 't' || text === 'true') };
+  if (JSONS.has(type)) return { name, sql: type === 'super' ? `json_serialize(${column})` : column, json: asItIs };
+  if (type === 'numeric') return { name, sql: column, json: decimal, declared: decimalType(modifier) };
+  if (type === 'timestamp')
+    return { name, sql: column, isText: true, json: (text) => plain(isoTime(text)), declared: 'time' };
+  if (type === 'timestamptz')
+    return { name, sql: column, isText: true, json: (text) => plain(isoInstant(text)), declared: 'time' };
+  if (type === 'date') return { name, sql: column, json: plain, declared: 'time' };
+  if (type === 'time') return { name, sql: column, json: plain, declared: 'clock' };
+  if (type === 'uuid') return { name, sql: column, isText: true, json: plain, declared: 'uuid' };
   if (type === 'bytea')
-    return { name, sql: `encode(${column}, 'base64')`, read: (text) => text.replaceAll('\n', ''), declared: 'binary' };
-  return { name, sql: `${column}::text`, read: (text) => text };
+    return {
+      name,
+      sql: `encode(${column}, 'base64')`,
+      json: (text) => plain(text.replaceAll('\n', '')),
+      declared: 'binary',
+    };
+  return { name, sql: `${column}::text`, json: JSON.stringify };
+}
+
+const asItIs = (text: string) => text;
+/** Text of characters that need no escape. */
+const plain = (text: string) => `"${text}"`;
+
+function double(text: string): string {
+  if (!Number.isFinite(Number(text))) return plain(text);
+  // Digits alone would be an integer, with all of them.
+  return /^-?\d{16,}$/.test(text) ? `${text}e0` : text;
 }
 
 /** A decimal is a number, or text where it has more digits than a double holds. */
-function decimal(modifier: number): Pick<ColumnReader, 'read' | 'declared'> {
+function decimal(text: string): string {
+  if (!text.includes('.')) return /^-?\d+$/.test(text) ? text : plain(text);
+  return shortDecimal(text) === undefined ? plain(text) : text;
+}
+
+function decimalType(modifier: number): DeclaredType | undefined {
   // Precision and scale are in the upper and the lower half of what is behind the length of a header.
   const precision = modifier < 0 ? 0 : ((modifier - 4) >> 16) & 0xffff;
   const scale = modifier < 0 ? 0 : (modifier - 4) & 0x7ff;
   const isDeclared = precision > 0 && precision <= 38 && scale <= precision;
-  return {
-    declared: isDeclared ? `decimal ${precision} ${scale}` : undefined,
-    read(text) {
-      if (!text.includes('.')) return /^-?\d+$/.test(text) ? exactNumber(text) : text;
-      return shortDecimal(text) ?? text;
-    },
-  };
+  return isDeclared ? `decimal ${precision} ${scale}` : undefined;
 }
 
 /** `2026-01-02 03:04:05.678` as ISO 8601; what is none, such as `infinity`, stays text. */
@@ -74,15 +91,19 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A row as a document without the nulls, and the types that JSON lacks. */
-export function rowDocument(readers: readonly ColumnReader[], row: readonly (string | null)[]) {
-  const document: JsonObject = {};
-  for (const [at, reader] of readers.entries()) {
-    const text = row[at];
-    if (text === null || text === undefined) continue;
-    setField(document, reader.name, reader.read(text));
-  }
-  return document;
+/** Writes rows as JSON text: documents without the nulls, and without what would be their `_id`. */
+export function rowWriter(readers: readonly ColumnReader[]): (row: readonly (string | null)[]) => string {
+  const fields = readers.flatMap(({ name, json }, at) =>
+    name === '_id' ? [] : [{ at, key: `${JSON.stringify(name)}:`, json }],
+  );
+  return (row) => {
+    let text = '';
+    for (const { at, key, json } of fields) {
+      const value = row[at] ?? null;
+      if (value !== null) text += `${text === '' ? '{' : ','}${key}${json(value)}`;
+    }
+    return text === '' ? '{}' : `${text}}`;
+  };
 }
 
 /** The types of columns that JSON lacks. */

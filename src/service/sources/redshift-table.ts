@@ -1,13 +1,15 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { DeclaredType } from '../../engine/engine.ts';
-import { type Column, type ColumnReader, columnReader, declaredTypes, quoted } from './redshift-rows.ts';
+import { type Column, type ColumnReader, columnReader, declaredTypes, quoted, rowWriter } from './redshift-rows.ts';
 import { SourceError } from './source.ts';
 
 /** A table with what is needed to read it. */
 export interface Table {
   /** As it is written in SQL. */
   name: string;
+  /** As it is written in names of items. */
+  label: string;
   readers: ColumnReader[];
   /** The columns that tell its rows apart, at least one. */
   key: string[];
@@ -58,6 +60,7 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
   const readers = columns.map(columnReader);
   return {
     name: `${quoted(schema)}.${quoted(table)}`,
+    label: table,
     readers,
     declared: declaredTypes(readers),
     key,
@@ -82,20 +85,77 @@ async function primaryKey(client: pg.Client, schema: string, table: string): Pro
   return rows.toSorted((a, b) => places.indexOf(a.number) - places.indexOf(b.number)).map(({ name }) => name);
 }
 
-/** The columns of a document, then the incremental field, then those of the key: as text that can be given back. */
-export function select({ name, readers, key, incremental }: Table): string {
+/** A row as it is read. */
+export interface Row {
+  id: string;
+  key: Key;
+  /** The incremental field; null: there is none. */
+  field: string | null;
+  /** The document as JSON text. */
+  text: string;
+}
+
+/** Text of the columns of the key, in order. */
+export type Key = string[];
+
+/** How rows are read: the columns of a document, and the incremental field and the key as text that can be given back. */
+export interface RowReader {
+  /** SQL, without what follows its FROM. */
+  select: string;
+  read(values: readonly (string | null)[]): Row;
+}
+
+export function rowReader({ name, readers, key, incremental }: Table): RowReader {
   const columns = readers.map(({ sql }) => sql);
-  const field = incremental === undefined ? 'NULL' : `${quoted(incremental.name)}::varchar`;
-  const all = [...columns, field, ...key.map((one) => `${quoted(one)}::varchar`)];
-  // ORDER BY prefers names of the result to those of the table.
-  return `SELECT ${all.map((sql, at) => `${sql} AS c${at}`).join(', ')} FROM ${name}`;
+  const write = rowWriter(readers);
+  const placeOf = (one: string) => {
+    const own = readers.findIndex((reader) => reader.name === one && reader.isText === true);
+    return own < 0 ? columns.push(`${quoted(one)}::varchar`) - 1 : own;
+  };
+  const fieldAt = incremental === undefined ? -1 : placeOf(incremental.name);
+  const keyAt = key.map(placeOf);
+  const [firstAt = 0] = keyAt;
+  return {
+    // ORDER BY prefers names of the result to those of the table.
+    select: `SELECT ${columns.map((sql, at) => `${sql} AS c${at}`).join(', ')} FROM ${name}`,
+    read(values) {
+      const texts = keyAt.length === 1 ? [values[firstAt] ?? ''] : keyAt.map((at) => values[at] ?? '');
+      return { id: idOf(texts), key: texts, field: values[fieldAt] ?? null, text: write(values) };
+    },
+  };
+}
+
+/** One column's text; of several a JSON list of these. */
+function idOf(key: Key): string {
+  return key.length === 1 ? (key[0] ?? '') : JSON.stringify(key);
 }
 
 export function rowOf(columns: readonly string[]): string {
   return `(${columns.map(quoted).join(', ')})`;
 }
 
-export async function rowsOf(client: pg.Client, text: string, given: string[] = []): Promise<(string | null)[][]> {
+/** Hands over each row as it comes: to keep the values of all until the last one is there takes longer than to read them. */
+export async function eachRow(
+  client: pg.Client,
+  text: string,
+  given: readonly string[],
+  take: (values: readonly (string | null)[]) => void,
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const query = new RowQuery(text, [...given], (error) => (error ? reject(error) : resolve()));
+    query.handleDataRow = ({ fields }) => take(fields);
+    client.query(query);
+  });
+}
+
+/** The driver's query, which keeps rows unless this takes them, as its own cursors do. */
+const RowQuery = pg.Query as unknown as new (
+  text: string,
+  values: string[],
+  callback: (error: Error | null) => void,
+) => pg.Submittable & { handleDataRow(message: { fields: (string | null)[] }): void };
+
+async function rowsOf(client: pg.Client, text: string, given: string[] = []): Promise<(string | null)[][]> {
   const { rows } = await client.query<(string | null)[]>({ text, values: given, rowMode: 'array' });
   return rows;
 }

@@ -1,9 +1,19 @@
 import type { JsonObject } from '../../contract/json/json.ts';
-import { createCollecting } from './items.ts';
+import { type Collecting, createCollecting } from './items.ts';
 import { type Connection, createConnection } from './redshift-connection.ts';
-import { quoted, rowDocument } from './redshift-rows.ts';
-import { describe, estimated, latest, rowOf, rowsOf, select, type Table, tableName } from './redshift-table.ts';
-import type { SourceBatch, SourceOptions, SourceReader } from './source.ts';
+import { quoted } from './redshift-rows.ts';
+import {
+  describe,
+  eachRow,
+  estimated,
+  type Key,
+  latest,
+  type Row,
+  rowOf,
+  rowReader,
+  type Table,
+} from './redshift-table.ts';
+import { BATCH_ITEMS_MAX, type SourceBatch, type SourceOptions, type SourceReader } from './source.ts';
 
 /*
  * A table of Amazon Redshift, or of PostgreSQL, whose wire it speaks: all rows in the order of their key, then again and
@@ -11,7 +21,7 @@ import type { SourceBatch, SourceOptions, SourceReader } from './source.ts';
  */
 
 const POLL_MS = 1_000;
-const ROWS_AT_ONCE = 5_000;
+const ROWS_AT_ONCE = BATCH_ITEMS_MAX;
 /**
  * Rows that were committed late have an older time than others that were read: those of this time before the latest are
  * read again each time, in seconds.
@@ -21,9 +31,6 @@ const OVERLAP_SECONDS = 60;
 const KNOWN_MAX = 50_000;
 
 const TIMES: ReadonlySet<string> = new Set(['timestamp', 'timestamptz']);
-
-/** Text of the columns of the key, in order. */
-type Key = string[];
 
 interface Checkpoint {
   /** The largest value of the incremental field that there was before the scan, or has been read since; null: none. */
@@ -39,7 +46,7 @@ interface Reading {
   settings: JsonObject;
   table: Table;
   signal: AbortSignal;
-  /** Rows of the overlap, by id, with the values of theirs that were read: they are the same each time. */
+  /** Rows of the overlap, by id, as they were read: they are the same each time. */
   known: Map<string, string>;
 }
 
@@ -79,30 +86,43 @@ async function* scan(
   const total = from.scanned === null ? await using(signal, (one) => estimated(one, settings)) : undefined;
   let at = from;
   const isRecent = recentBy(table, at.position);
+  const { select, read } = rowReader(table);
   await using(signal, async (one) => {
     const key = (at.scanned ?? []).map((text) => one.escapeLiteral(text));
     const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
     await one.query('BEGIN READ ONLY');
-    await one.query(
-      `DECLARE colloquy CURSOR FOR ${select(table)} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`,
-    );
+    await one.query(`DECLARE colloquy CURSOR FOR ${select} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`);
   });
   for (;;) {
-    const rows = await using(signal, (one) => rowsOf(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`));
     const collecting = createCollecting();
     let key = at.scanned;
-    for (const row of rows) {
-      key = add(collecting, table, row, settings).key;
+    let rows = 0;
+    const take = (row: Row) => {
+      rows += 1;
+      key = row.key;
+      add(collecting, table, row);
       // The first look for changes meets it again.
-      if (isRecent(row[table.readers.length] ?? null)) known.set(idOf(key), JSON.stringify(row));
+      if (known.size < KNOWN_MAX && isRecent(row.field)) known.set(row.id, row.text);
+    };
+    let failure: unknown;
+    try {
+      await using(signal, (one) =>
+        eachRow(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`, [], (values) => take(read(values))),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
     }
-    const isScanned = rows.length < ROWS_AT_ONCE;
-    at = { ...at, scanned: isScanned ? null : key, rows: at.rows + rows.length, isScanned };
+    // On a line that breaks all the time, what came is not read again.
+    if (failure !== undefined && rows === 0) throw failure;
+    const isScanned = failure === undefined && rows < ROWS_AT_ONCE;
+    at = { ...at, scanned: isScanned ? null : key, rows: at.rows + rows, isScanned };
     yield collecting.take(at as unknown as JsonObject, {
       phase: isScanned ? 'changes' : 'scan',
       scanned: at.rows,
       scanTotal: total === undefined ? undefined : Math.max(total, at.rows),
     });
+    if (failure !== undefined) throw failure;
     if (isScanned) break;
   }
   await using(signal, (one) => one.query('COMMIT'));
@@ -113,8 +133,9 @@ function recentBy({ incremental }: Table, position: string | null): (value: stri
   if (incremental === undefined) return () => false;
   if (position === null) return (value) => value !== null;
   if (!TIMES.has(incremental.type)) return (value) => value === position;
-  const oldest = timeMs(position) - OVERLAP_SECONDS * 1_000;
-  return (value) => value !== null && timeMs(value) >= oldest;
+  // The database writes all of them alike.
+  const oldest = new Date(timeMs(position) - OVERLAP_SECONDS * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+  return (value) => value !== null && value >= oldest;
 }
 
 /** The session is in UTC. */
@@ -123,14 +144,12 @@ function timeMs(text: string): number {
 }
 
 /** The rows whose incremental field is as large as before, or larger. */
-async function* follow(
-  { using, settings, table, signal, known }: Reading,
-  from: Checkpoint,
-): AsyncGenerator<SourceBatch> {
+async function* follow({ using, table, signal, known }: Reading, from: Checkpoint): AsyncGenerator<SourceBatch> {
   const { incremental } = table;
   if (incremental === undefined) return;
   const field = quoted(incremental.name);
   const isTime = TIMES.has(incremental.type);
+  const { select, read } = rowReader(table);
   let { position } = from;
   let after: { value: string; key: Key } | undefined;
   for (;;) {
@@ -143,20 +162,19 @@ async function* follow(
           ? `${field} IS NOT NULL`
           : `${field} >= ${floor}`;
     const given = after !== undefined ? [after.value, ...after.key] : position === null ? [] : [position];
-    const rows = await using(signal, (one) =>
-      rowsOf(one, `${select(table)} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`, given),
-    );
     const collecting = createCollecting();
-    for (const row of rows) {
-      const text = JSON.stringify(row);
-      const id = idOf(keyOf(table, row));
-      if (known.get(id) !== text) add(collecting, table, row, settings);
+    let rows = 0;
+    const take = (row: Row) => {
+      const { id, key, field: value, text } = row;
+      rows += 1;
+      if (known.get(id) !== text) add(collecting, table, row);
       known.delete(id);
       known.set(id, text);
-      const value = row[table.readers.length] ?? null;
       if (value !== null) position = value;
-      after = value === null ? undefined : { value, key: keyOf(table, row) };
-    }
+      after = value === null ? undefined : { value, key };
+    };
+    const query = `${select} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`;
+    await using(signal, (one) => eachRow(one, query, given, (values) => take(read(values))));
     for (const id of known.keys()) {
       if (known.size <= KNOWN_MAX) break;
       known.delete(id);
@@ -164,36 +182,10 @@ async function* follow(
     const itemTimeMs = isTime && position !== null ? timeMs(position) : undefined;
     const checkpoint = { ...from, position } as unknown as JsonObject;
     if (!collecting.isEmpty) yield collecting.take(checkpoint, { phase: 'changes', itemTimeMs });
-    if (rows.length < ROWS_AT_ONCE) return;
+    if (rows < ROWS_AT_ONCE) return;
   }
 }
-function keyOf({ readers, key }: Table, row: readonly (string | null)[]): Key {
-  return row.slice(readers.length + 1, readers.length + 1 + key.length).map((text) => text ?? '');
-}
 
-/** One column's text; of several a JSON list of these. */
-function idOf(key: Key): string {
-  return key.length === 1 ? (key[0] ?? '') : JSON.stringify(key);
-}
-
-function add(
-  collecting: ReturnType<typeof createCollecting>,
-  table: Table,
-  row: readonly (string | null)[],
-  settings: JsonObject,
-): { key: Key } {
-  const key = keyOf(table, row);
-  const id = idOf(key);
-  const item = `${tableName(settings).table}/${id}`;
-  const bytes = row.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-  try {
-    const { _id, ...document } = rowDocument(table.readers, row);
-    collecting.add({ id, document, declared: table.declared, item }, bytes);
-  } catch (error) {
-    collecting.refuse({
-      item,
-      reason: `holds JSON that cannot be read: ${error instanceof Error ? error.message : 'it is none'}`,
-    });
-  }
-  return { key };
+function add(collecting: Collecting, { label, declared }: Table, { id, text }: Row): void {
+  collecting.add({ id, text, declared, item: `${label}/${id}` }, text.length);
 }

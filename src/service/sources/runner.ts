@@ -101,13 +101,23 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
     }
   }
 
-  /** Reads on while a batch is stored, one ahead. */
+  /** While a batch is stored, the next one is looked at, and that behind it read. */
   async function readOnce(reader: SourceReader): Promise<void> {
     const reading = new AbortController();
     const both = AbortSignal.any([signal, reading.signal]);
     const batches = reader.read(stateOf(catalog, placed).checkpoint ?? undefined, both)[Symbol.asyncIterator]();
     let unstored: SourceBatch | undefined;
     let storedAt = performance.now();
+    let failure: { error: unknown } | undefined;
+    const store = async (batch: SourceBatch, before: Promise<void>) => {
+      if (!hasContent(batch)) await before;
+      const isDue = isWorthStoring(batch) || performance.now() - storedAt > CHECKPOINT_MS;
+      if (isDue) await storeChanges(context, placed, batch, signal, before);
+      unstored = isDue ? undefined : batch;
+      if (isDue) storedAt = performance.now();
+      see(batch);
+    };
+    let storing = Promise.resolve();
     try {
       let next = batches.next();
       for (;;) {
@@ -116,18 +126,23 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
         next = batches.next();
         // Its failure is met when it is awaited.
         next.catch(() => undefined);
-        const isDue = isWorthStoring(batch) || performance.now() - storedAt > CHECKPOINT_MS;
-        unstored = isDue ? undefined : batch;
-        if (isDue) {
-          await storeChanges(context, placed, batch, signal);
-          storedAt = performance.now();
-        }
-        see(batch);
+        const before = storing;
+        storing = store(batch, before);
+        storing.catch((error: unknown) => {
+          failure ??= { error };
+          // Nothing may come that would be waited for.
+          reading.abort(error);
+        });
+        await before;
       }
+      await storing;
+    } catch (error) {
+      throw failure === undefined ? error : failure.error;
     } finally {
       // What was read ahead may wait for something that does not come.
       reading.abort();
       await batches.return?.(undefined).then(undefined, () => undefined);
+      await storing.catch(() => undefined);
       // It moves the checkpoint alone, and what follows it is read again without it.
       if (unstored !== undefined && !isGone(catalog, placed)) {
         await storeChanges(context, placed, unstored, new AbortController().signal).catch((error: unknown) =>
@@ -139,11 +154,10 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
     enter(stateFor(stateOf(catalog, placed).phase));
   }
 
-  function isWorthStoring({ changes, refused, memory, progress }: SourceBatch): boolean {
+  function isWorthStoring(batch: SourceBatch): boolean {
+    if (hasContent(batch)) return true;
     const { phase, checkpoint } = stateOf(catalog, placed);
-    return (
-      changes.length + refused.length > 0 || memory !== undefined || phase !== progress.phase || checkpoint === null
-    );
+    return phase !== batch.progress.phase || checkpoint === null;
   }
 
   function see({ progress }: SourceBatch): void {
@@ -190,6 +204,10 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       await ended;
     },
   };
+}
+
+function hasContent({ changes, refused, memory }: SourceBatch): boolean {
+  return changes.length + refused.length > 0 || memory !== undefined;
 }
 
 function stateFor(phase: 'scan' | 'changes'): LiveSource['state'] {

@@ -8,15 +8,34 @@ import type { CsvRows, NewDocument, OpenedRows, ParquetRows } from '../../engine
  */
 
 /** One document as the source has it now, or that it is gone. */
-export interface SourceChange {
+export type SourceChange = ParsedChange | TextChange;
+
+interface AnyChange {
   /** Its `_id`: the source's own, or derived from the position; the same whenever the item is read again, never random. */
   id: string;
-  /** Without `_id`; with `_event_time` if the source says when it was. Null: deleted. */
-  document: JsonObject | null;
   /** Types of top-level fields that JSON does not have, as in the engine's `NewDocument`. */
   declared?: NewDocument['declared'];
   /** What names it at the source, for status and errors, such as `orders/0/17`. */
   item: string;
+}
+
+export interface ParsedChange extends AnyChange {
+  /** Without `_id`; with `_event_time` if the source says when it was. Null: deleted. */
+  document: JsonObject | null;
+  text?: undefined;
+}
+
+/** A document that nobody has parsed: that it is none is found when it is stored, and then it is refused. */
+export interface TextChange extends AnyChange {
+  /** One JSON object, without `_id` or with that of the change; bytes are UTF-8, or it is refused. */
+  text: Buffer | string;
+  document?: undefined;
+  /** When it was, if it has no `_event_time` itself, in milliseconds since 1970. */
+  timeMs?: number | undefined;
+  /** The line at which it begins, to be told if it is refused. */
+  line?: number;
+  /** Whether what is stored under its id has to go if it is refused. */
+  isOrGone?: boolean;
 }
 
 /** An item that is no document. */
@@ -59,8 +78,11 @@ export interface SourceMemory {
   after(after: string | null, max: number): Promise<[key: string, value: string][]>;
 }
 
-export const BATCH_ITEMS_MAX = 5_000;
+/** Each batch is a durable step, for which its ids are looked up: few large ones take less than many small ones. */
+export const BATCH_ITEMS_MAX = 10_000;
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/** How many batches are read behind one before it is surely stored: the one that is stored, and the one looked at meanwhile. */
+export const BATCHES_AHEAD = 2;
 export const REFUSED_TEXT_MAX = 4 * 1024;
 
 /** A connection to one source. */

@@ -1,12 +1,23 @@
+import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json/json.ts';
-import { stringifyJson } from '../../contract/json/json.ts';
-import type { Engine, NewDocument } from '../../engine/engine.ts';
+import { isObject, type JsonObject, stringifyJson } from '../../contract/json/json.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { DocumentsText, Engine, KnownDocument, NewDocument } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SourceState } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
+import { problemOfId } from '../ingest/document-id.ts';
 import { takeIn } from '../ingest/intake.ts';
-import { REFUSED_TEXT_MAX, type RefusedItem, type SourceBatch, type SourceChange } from './source.ts';
+import { textIntake } from '../ingest/text-intake.ts';
+import { documentOfText, refusedItem } from './items.ts';
+import {
+  type ParsedChange,
+  REFUSED_TEXT_MAX,
+  type RefusedItem,
+  type SourceBatch,
+  type SourceChange,
+  type TextChange,
+} from './source.ts';
 import { type PlacedSource, putRefused, putState, stateOf } from './states.ts';
 
 export interface StoringContext {
@@ -24,63 +35,151 @@ export class RefusedError extends Error {
   }
 }
 
-interface Ready {
-  change: SourceChange;
-  document: NewDocument;
-  bytes: number;
+/** What is stored of a batch. */
+interface Taken {
+  documents: readonly NewDocument[] | DocumentsText;
+  /** Of which change each document is, and its size. */
+  changes: readonly SourceChange[];
+  bytes(place: number): number;
+  deletes: readonly string[];
+  refused: readonly RefusedItem[];
+  /** How many the collection's query leaves out. */
+  dropped: number;
 }
 
 /**
  * Stores a batch of a source: its documents as the collection's settings make them, its deletes, memory and state, in one
- * durable step. Throws `RefusedError` if the source stops at items that are no documents.
+ * durable step. Throws `RefusedError` if the source stops at items that are no documents. It is looked at before `after` has
+ * resolved, and stored then; nothing is if that rejects.
  */
 export async function storeChanges(
-  { engine, catalog, usage }: StoringContext,
+  context: StoringContext,
   placed: PlacedSource,
   batch: SourceBatch,
   signal: AbortSignal,
+  after: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
-  const { collection, index, source } = placed;
   const last = lastOf(batch.changes);
-  const given = last.filter((change) => change.document !== null);
-  const { ready, refused, dropped, droppedIds } = await prepare({ engine, signal }, placed, given);
-  const allRefused = [...batch.refused, ...refused];
-  const [first] = allRefused;
-  if (first !== undefined && source.onError === 'stop') throw new RefusedError(first);
-  const ids = new Set(ready.map(({ document }) => document.id));
   const gone = last.flatMap(({ id, document }) => (document === null ? [id] : []));
-  const at = new Date().toISOString();
+  const given = gone.length === 0 ? last : last.filter(({ document }) => document !== null);
+  const text = textOf(placed, given);
+  const isStored =
+    text !== undefined &&
+    (await store(context, placed, batch, after, {
+      documents: text,
+      changes: given,
+      bytes: (place) => Buffer.byteLength(given[place]?.text ?? ''),
+      deletes: gone,
+      refused: batch.refused,
+      dropped: 0,
+    }));
+  if (isStored) return;
+  const { ready, refused, dropped, deletes } = await prepare({ engine: context.engine, signal }, placed, given);
+  const documents = ready.map(({ document }) => document);
+  const ids = new Set(documents.map(({ id }) => id));
+  await store(context, placed, batch, after, {
+    documents,
+    changes: ready.map(({ change }) => change),
+    bytes: (place) => ready[place]?.bytes ?? 0,
+    deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
+    refused: [...batch.refused, ...refused],
+    dropped,
+  });
+}
+
+const LINE_FEED = 10;
+
+/** The documents as one text, on a line each; undefined: each has to be parsed. */
+function textOf({ collection }: PlacedSource, changes: readonly SourceChange[]): DocumentsText | undefined {
+  const intake = textIntake(collection);
+  if (intake === undefined || changes.length === 0 || !areTexts(changes)) return undefined;
+  const bytes = Buffer.allocUnsafe(changes.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0));
+  let end = 0;
+  const known = changes.map(({ id, text, declared, timeMs }): KnownDocument => {
+    end += typeof text === 'string' ? bytes.write(text, end) : text.copy(bytes, end);
+    bytes[end++] = LINE_FEED;
+    return { id, end, declared, eventTimeMicros: timeMs === undefined ? null : BigInt(timeMs) * 1_000n };
+  });
+  if (!isUtf8(bytes)) return undefined;
+  return {
+    ...intake,
+    bytes,
+    start: 0,
+    end: bytes.length,
+    isList: false,
+    max: changes.length,
+    known,
+    read(document, at) {
+      const one = known[at];
+      if (one === undefined || !isObject(document) || (document['_id'] ?? one.id) !== one.id) return undefined;
+      const read = intake.read({ ...document, _id: one.id }, at);
+      return (
+        read && {
+          ...read,
+          declared: one.declared,
+          eventTimeMicros: read.eventTimeMicros ?? one.eventTimeMicros ?? null,
+        }
+      );
+    },
+  };
+}
+
+/** What else is wrong with a document is seen when it is scanned. */
+function areTexts(changes: readonly SourceChange[]): changes is readonly TextChange[] {
+  return changes.every(({ id, text }) => text !== undefined && problemOfId(id) === undefined);
+}
+
+/** False: nothing is stored, since documents as text need a closer look. */
+async function store(
+  { engine, catalog, usage }: StoringContext,
+  placed: PlacedSource,
+  batch: SourceBatch,
+  after: Promise<unknown>,
+  { documents, changes, bytes, deletes, refused, dropped }: Taken,
+): Promise<boolean> {
+  const { collection, index, source } = placed;
+  const stopAt = (item: RefusedItem | undefined) => {
+    if (item !== undefined && source.onError === 'stop') throw new RefusedError(item);
+  };
+  if (refused.length > 0) {
+    await after;
+    stopAt(refused[0]);
+  }
   const records: ReturnType<typeof putState>[] = [];
   const outcome = await engine.storeBatch(collection.table, {
-    documents: ready.map(({ document }) => document),
+    documents,
     // What the collection's query leaves out now was perhaps in before.
-    deletes: [...gone, ...droppedIds].filter((id) => !ids.has(id)),
+    deletes,
     memory: batch.memory && { source: index, ...batch.memory },
-    records({ documents }) {
-      const failed = documents.flatMap((one, place) => {
-        const change = ready[place]?.change;
+    after,
+    records(done) {
+      const failed = done.documents.flatMap((one, place) => {
+        const change = changes[place];
         return one.status === 'error' && change !== undefined ? [refusalOf(change, one.message)] : [];
       });
-      const [unfit] = failed;
-      if (unfit !== undefined && source.onError === 'stop') throw new RefusedError(unfit);
-      const items = [...allRefused, ...failed].map(({ item, reason, text }) => ({
-        at,
-        item,
-        reason,
-        text: text ?? null,
-      }));
+      stopAt(failed[0]);
+      const at = new Date().toISOString();
+      const items = [...refused, ...failed].map(({ item, reason, text = null }) => ({ at, item, reason, text }));
       const state = nextState(stateOf(catalog, placed), batch, items.length, at);
       records.push(putState(placed, state), ...putRefused(catalog, placed, items));
       return records;
     },
   });
+  if (outcome === undefined) return false;
   for (const record of records) catalog.stored(record);
-  count(usage, placed, ready, outcome.documents);
+  const size = { inserted: 0, overwritten: 0 };
+  for (const [place, { status }] of outcome.documents.entries()) {
+    if (status !== 'error') size.inserted += bytes(place);
+    if (status === 'replaced') size.overwritten += bytes(place);
+  }
+  if (outcome.documents.length > 0) usage.wrote(collection, size);
   usage.dropped(collection, dropped);
+  return true;
 }
 
 /** The last change of each id, in order. */
-function lastOf(changes: readonly SourceChange[]): SourceChange[] {
+function lastOf(changes: readonly SourceChange[]): readonly SourceChange[] {
+  if (new Set(changes.map(({ id }) => id)).size === changes.length) return changes;
   const last = new Map<string, SourceChange>();
   for (const change of changes) {
     // Behind what came between, so that the order is that of the changes that count.
@@ -90,36 +189,74 @@ function lastOf(changes: readonly SourceChange[]): SourceChange[] {
   return [...last.values()];
 }
 
+/** A document that is ready to be stored. */
+interface Ready {
+  change: ParsedChange;
+  document: NewDocument;
+  bytes: number;
+}
+
 async function prepare(
   ctx: { engine: Engine; signal: AbortSignal },
   { collection }: PlacedSource,
-  changes: readonly SourceChange[],
+  given: readonly SourceChange[],
 ) {
+  const refused: RefusedItem[] = [];
+  const deletes: string[] = [];
+  const changes = await parsed(given, refused, deletes);
   const documents = changes.map(({ id, document }) => ({ ...document, _id: id }));
   const prepared = await takeIn(ctx, collection, documents);
   const ready: Ready[] = [];
-  const refused: RefusedItem[] = [];
-  const droppedIds: string[] = [];
+  let dropped = 0;
   for (const [place, one] of prepared.entries()) {
     const change = changes[place];
     if (change === undefined) throw new ApiError('internal', 'A document of the source was lost.');
     if ('document' in one) {
       const declared = declaredOf(one.document, change);
       ready.push({ change, document: { ...one.document, declared }, bytes: one.bytes });
-    } else if ('isDropped' in one) droppedIds.push(change.id);
-    else refused.push(refusalOf(change, one.problem));
+    } else if ('isDropped' in one) {
+      deletes.push(change.id);
+      dropped += 1;
+    } else refused.push(refusalOf(change, one.problem));
   }
-  return { ready, refused, dropped: droppedIds.length, droppedIds };
+  return { ready, refused, dropped, deletes };
+}
+
+/** The documents of changes; adds the others to those refused, and the ids of what goes with them. */
+async function parsed(
+  changes: readonly SourceChange[],
+  refused: RefusedItem[],
+  deletes: string[],
+): Promise<ParsedChange[]> {
+  const all: ParsedChange[] = [];
+  const pace = createPace();
+  for (const change of changes) {
+    if (change.text === undefined) {
+      all.push(change);
+      continue;
+    }
+    const { id, item, declared, text, isOrGone } = change;
+    const read = await documentOfText(change);
+    if ('document' in read) all.push({ id, item, declared, document: read.document });
+    else {
+      refused.push(refusedItem(item, read.reason, text));
+      if (isOrGone === true) deletes.push(id);
+    }
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  return all;
 }
 
 /** The types that mappings gave fields, and the source's of those that they left as they were. */
-function declaredOf({ fields, declared }: NewDocument, change: SourceChange): NewDocument['declared'] {
+function declaredOf({ fields, declared }: NewDocument, change: ParsedChange): NewDocument['declared'] {
   const own: JsonObject = change.document ?? {};
   const left = [...(change.declared ?? [])].filter(([name]) => fields[name] === own[name]);
   return left.length === 0 ? declared : new Map([...left, ...(declared ?? [])]);
 }
 
-function refusalOf({ item, document }: SourceChange, reason: string): RefusedItem {
+function refusalOf({ item, document, text }: SourceChange, reason: string): RefusedItem {
+  if (text !== undefined) return refusedItem(item, reason, text);
   return { item, reason, text: stringifyJson(document).slice(0, REFUSED_TEXT_MAX) };
 }
 
@@ -137,19 +274,4 @@ function nextState(before: SourceState, batch: SourceBatch, refused: number, at:
     lastItem: changes.at(-1)?.item ?? before.lastItem,
     lastItemAt: changes.length > 0 ? at : before.lastItemAt,
   };
-}
-
-function count(
-  usage: Usage,
-  { collection }: PlacedSource,
-  ready: readonly Ready[],
-  outcomes: readonly { status: string }[],
-): void {
-  const size = { inserted: 0, overwritten: 0 };
-  for (const [place, { status }] of outcomes.entries()) {
-    const bytes = ready[place]?.bytes ?? 0;
-    if (status !== 'error') size.inserted += bytes;
-    if (status === 'replaced') size.overwritten += bytes;
-  }
-  if (outcomes.length > 0) usage.wrote(collection, size);
 }

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { BatchOutcome, Engine, RecordChange } from '../../../src/engine/engine.ts';
+import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
+import type {
+  BatchOutcome,
+  DeclaredType,
+  DocumentsText,
+  Engine,
+  NewDocument,
+  RecordChange,
+} from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../harness.ts';
 
 let engine: Engine;
@@ -44,8 +52,8 @@ test('documents, deletes, memory and records of a batch are stored together, and
       return [record(7)];
     },
   });
-  expect(statusesOf(outcome.documents)).toEqual(['replaced', 'added', 'error']);
-  expect(outcome.deleted).toBe(1);
+  expect(statusesOf(outcome?.documents ?? [])).toEqual(['replaced', 'added', 'error']);
+  expect(outcome?.deleted).toBe(1);
   expect(seen).toEqual([outcome]);
   await reopened();
   expect(await allRows()).toEqual([
@@ -130,6 +138,90 @@ test('a field that has the name of what the engine numbers rows by keeps no docu
     deletes: ['a', 'b'],
     records: none,
   });
-  expect(outcome.deleted).toBe(2);
+  expect(outcome?.deleted).toBe(2);
   expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['c']]);
+});
+
+const DECLARED = new Map<string, DeclaredType>([
+  ['price', 'decimal 12 2'],
+  ['wide', 'decimal 38 18'],
+  ['raw', 'binary'],
+  ['key', 'uuid'],
+  ['clock', 'clock'],
+  ['at', 'time'],
+]);
+
+/** A document of many, some of which lack a field, have a stray, or a time of their own. */
+function documentOf(n: number): JsonObject {
+  return {
+    n,
+    price: n / 4,
+    wide: n % 3 === 0 ? `${n}.123456789012345678` : n / 8,
+    raw: Buffer.from(`raw ${n}`).toString('base64'),
+    key: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    clock: '03:04:05',
+    at: `2026-01-02T03:04:${String(n % 60).padStart(2, '0')}Z`,
+    ...(n % 7 === 0 ? { list: [{ a: n }, { a: null, b: 'x\ny' }] } : {}),
+    ...(n === 777 ? { n: 'stray' } : {}),
+  };
+}
+
+/** As a source gives it: the text of each document, with what is known beside it. */
+function textOf(documents: readonly NewDocument[], separator: string): DocumentsText {
+  const texts = documents.map(({ fields }) => Buffer.from(`${JSON.stringify(fields)}${separator}`));
+  let end = 0;
+  const known = documents.map((one, at) => {
+    end += texts[at]?.length ?? 0;
+    return { ...one, end };
+  });
+  const read = (json: JsonValue, at: number) => {
+    const one = documents[at];
+    return one && { ...one, fields: json as JsonObject };
+  };
+  const bytes = Buffer.concat(texts);
+  const more = { isList: false, max: documents.length, known, makeId: () => '', readTime: () => undefined, read };
+  return { bytes, start: 0, end: bytes.length, ...more };
+}
+
+test.each([
+  ['on lines', '\n'],
+  ['without anything between them', ''],
+])('documents as text are stored as documents are, %s', async (_, separator) => {
+  const of = (from: number, to: number): NewDocument[] =>
+    Array.from({ length: to - from }, (__, at) => ({
+      id: at === 5 ? `odd\u001e${at}` : `id ${from + at}`,
+      eventTimeMicros: (from + at) % 2 === 0 ? 1_700_000_000_000_000n + BigInt(at) : 1_600_000_000_000_000n,
+      fields: documentOf(from + at),
+      declared: DECLARED,
+    }));
+  const sql = 'SELECT * FROM docs ORDER BY _id';
+  const batches = [of(1, 3), of(3, 600), of(500, 1_200), of(2_000, 2_400)];
+  for (const documents of batches) await engine.storeBatch('t', { documents, deletes: [], records: none });
+  const [parsed, shape] = [await rowsOf(engine, sql), await rowsOf(engine, 'DESCRIBE docs')];
+  await engine.commit([
+    { do: 'dropCollection', table: 't' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]);
+  let left = 0;
+  for (const documents of batches) {
+    const batch = { documents: textOf(documents, separator), deletes: [], records: none };
+    const outcome = await engine.storeBatch('t', batch);
+    if (outcome === undefined) left += 1;
+    const stored = outcome ?? (await engine.storeBatch('t', { ...batch, documents }));
+    expect(stored?.documents).toHaveLength(documents.length);
+  }
+  expect(await rowsOf(engine, 'DESCRIBE docs')).toEqual(shape);
+  expect(await rowsOf(engine, sql)).toEqual(parsed);
+  expect(left).toBe(process.env['SHORTCUTS'] === 'off' ? batches.length : 0);
+});
+
+test('a text that is not one document where one is known to be is left to be parsed', async () => {
+  const documents = [doc('a', { n: 1 }), doc('b', { n: 2 })];
+  const text = textOf(documents, ' ');
+  const bytes = Buffer.from('{"n":1} {"n":2} ');
+  const [first, second] = text.known ?? [];
+  const known = [first, second].flatMap((one, at) => (one === undefined ? [] : [{ ...one, end: at === 0 ? 15 : 16 }]));
+  const batch = { documents: { ...text, bytes, end: bytes.length, known }, deletes: [], records: none };
+  expect(await engine.storeBatch('t', batch)).toBeUndefined();
+  expect(await allRows()).toEqual([]);
 });

@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { Binary, BSON, Code, Decimal128, Double, Int32, Long, ObjectId } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { BsonError, readDocument } from '../../../src/service/sources/mongodb-bson.ts';
+import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
+import { BsonError, documentText } from '../../../src/service/sources/mongodb-bson.ts';
 
 const bytesOf = (document: Record<string, unknown>) => Buffer.from(BSON.serialize(document));
+/** What the text of a document says. */
+function readDocument(bytes: Buffer) {
+  const { text, declared } = documentText(bytes);
+  return { document: parseJson(text) as JsonObject, declared };
+}
+
 const read = (document: Record<string, unknown>) => readDocument(bytesOf(document));
 const whyNot = (bytes: Buffer) => {
   try {

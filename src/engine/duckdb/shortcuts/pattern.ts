@@ -1,6 +1,6 @@
 import { ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
-import { isDeclaredShape } from '../values/declared.ts';
+import { type DeclaredShape, isDeclaredShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf } from '../values/time-text.ts';
 
@@ -21,6 +21,7 @@ export const Kind = {
   Map: 12,
   /** An integer of up to 64 bits, or more. */
   Long: 13,
+  Declared: 14,
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -38,6 +39,7 @@ export interface Pattern {
   /** Of a list's items, or of a map's values. */
   readonly element: Pattern | null;
   readonly time: TimePattern | null;
+  readonly declared: DeclaredShape | null;
 }
 
 /** How a column's times are spelled; `template`: its bytes. */
@@ -68,7 +70,7 @@ export function patternOf(table: TableShape, { idField, timeField }: FieldUses =
   const isBoth = (key: string) => key === idField && key === timeField;
   const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [
     key,
-    isBoth(key) ? pattern(Kind.Other) : patternOfShape(shape),
+    isBoth(key) ? pattern(Kind.Other) : patternOfColumn(shape),
   ]);
   for (const [key, field] of fields) {
     if (key === idField) field.is = 'id';
@@ -76,6 +78,11 @@ export function patternOf(table: TableShape, { idField, timeField }: FieldUses =
   }
   const own = idField === undefined ? [[ID_COLUMN, pattern(Kind.Id)] as const] : [];
   return objectPattern([...own, ...fields, [TIME_COLUMN, pattern(Kind.EventTime)]]);
+}
+
+/** Only of a column itself the engine is given what `storedSql` makes its value of. */
+function patternOfColumn(shape: Shape): Pattern {
+  return isDeclaredShape(shape) ? { ...pattern(Kind.Declared), declared: shape } : patternOfShape(shape);
 }
 
 function patternOfShape(shape: Shape): Pattern {
@@ -88,7 +95,7 @@ function patternOfShape(shape: Shape): Pattern {
 }
 
 function pattern(kind: Kind, element: Pattern | null = null, time: TimePattern | null = null): Pattern {
-  return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time };
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time, declared: null };
 }
 
 /** A key that is new to the map is to be noted; if there are too many to list, all are fine. */
@@ -112,6 +119,7 @@ function objectPattern(entries: readonly (readonly [string, Pattern])[]): Patter
     is: null,
     element: null,
     time: null,
+    declared: null,
   };
 }
 

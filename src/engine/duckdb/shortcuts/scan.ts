@@ -1,4 +1,5 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
+import { type DeclaredShape, typedIn } from '../values/declared.ts';
 import { timeIn } from '../values/time-text.ts';
 import { Kind, type Pattern, type TimePattern } from './pattern.ts';
 
@@ -108,6 +109,8 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
         return byte === QUOTE ? text(at) : byte === 0x74 || byte === 0x66 ? boolean(at) : number(at, false);
       case Kind.Time:
         return byte === QUOTE && of.time !== null ? time(of.time, at) : -1;
+      case Kind.Declared:
+        return of.declared === null ? -1 : declared(of.declared, at);
       case Kind.Id:
         return idText(at);
       case Kind.EventTime:
@@ -245,6 +248,26 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     if (isUsualTime(template, start + 1)) return end + 1;
     const found = bytes.toString('latin1', start + 1, end);
     return timeIn(found, shape) === found ? end + 1 : -1;
+  }
+
+  /** A value of a declared type that its column gives back as it is. */
+  function declared(shape: DeclaredShape, start: number): number {
+    const isText = bytes[start] === QUOTE;
+    const end = isText ? text(start) : decimal(start);
+    if (end < 0) return -1;
+    // What is beyond ASCII fits none of these types, however it is read.
+    const found = bytes.toString('latin1', isText ? start + 1 : start, isText ? end - 1 : end);
+    const value = isText ? found : Number(found);
+    return typedIn(value, shape) === value ? end : -1;
+  }
+
+  /** A number without an exponent whose digits a double has. */
+  function decimal(start: number): number {
+    const first = bytes[start] === MINUS ? start + 1 : start;
+    const point = digits(first);
+    const end = number(start, true);
+    const isShort = end - first <= (bytes[point] === DOT ? DIGITS_MAX + 1 : DIGITS_MAX);
+    return isShort && (end === point || digits(point + 1) === end) ? end : -1;
   }
 
   /** Most times need no closer look: up to the 28th of a month, and not at an end of all years. */

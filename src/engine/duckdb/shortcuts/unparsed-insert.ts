@@ -2,7 +2,7 @@ import { blobValue } from '@duckdb/node-api';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Run } from '../connections/store.ts';
 import { dataTable, type Table } from '../tables/catalog.ts';
-import { insertStatement, lineOf, linesIn } from '../tables/insert.ts';
+import { insertLinesStatement, insertStatement, lineOf, linesIn } from '../tables/insert.ts';
 import { TEXT_MAX } from '../values/lines.ts';
 import { sortedMaps } from '../values/sorted-maps.ts';
 import type { TextDocument } from './unparsed.ts';
@@ -43,9 +43,48 @@ export async function insertText(
       if (to > from && size + end - start > TEXT_MAX) break;
       size += end - start;
     }
-    await insertSome(run, table, text, documents.slice(from, to), timeOf);
+    const some = documents.slice(from, to);
+    if (table.shape.columns.size > 0 && areLines(text, some)) await insertLines(run, table, text, some, timeOf);
+    else await insertSome(run, table, text, some, timeOf);
     from = to;
   }
+}
+
+/** Fewer are not worth a statement of their own. */
+const LINES_MIN = 200;
+const LINE_FEED = 10;
+const ID_SEPARATOR = '\u001e';
+
+/** Whether each document is one line, as it is: then nothing has to be copied. */
+function areLines(text: Buffer, documents: readonly TextDocument[]): boolean {
+  if (documents.length < LINES_MIN) return false;
+  let feed = (documents[0]?.start ?? 0) - 1;
+  return documents.every(({ id, start, end, parsed }, place) => {
+    // The one before is behind the document before, and before this one.
+    if (parsed !== null || feed >= start || id.includes(ID_SEPARATOR) || id.includes('\0')) return false;
+    if (place === documents.length - 1) {
+      const next = text.indexOf(LINE_FEED, feed + 1);
+      return next < 0 || next >= end;
+    }
+    feed = text.indexOf(LINE_FEED, feed + 1);
+    return feed >= end;
+  });
+}
+
+async function insertLines(
+  run: Run,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  const times = await mapInTurns(documents, timeOf);
+  const [first] = times;
+  const isSame = times.every((time) => time === first);
+  const lines = text.subarray(documents[0]?.start, documents.at(-1)?.end);
+  const statement = insertLinesStatement(dataTable(table.id), table.shape, isSame, sortedMaps);
+  const ids = documents.map(({ id }) => id).join(ID_SEPARATOR);
+  await run(statement, blobValue(lines), ids, isSame ? String(first) : times.join(','));
 }
 
 async function insertSome(

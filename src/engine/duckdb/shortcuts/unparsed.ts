@@ -78,8 +78,9 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   if (bytes[at] === CLOSE_LIST) return undefined;
   for (;;) {
     if (documents.length === text.max) return undefined;
-    const document = fitting(text, scanner, at) ?? (await parseOne(text, widening, at, pace));
-    if (document === undefined) return undefined;
+    const place = documents.length;
+    const document = fitting(text, scanner, at, place) ?? (await parseOne(text, widening, at, place, pace));
+    if (document === undefined || !isInPlace(text, document, place)) return undefined;
     documents.push(document);
     if (document.parsed !== null) parsedBytes += document.end - document.start;
     if (widening.changes > changes && parsedBytes > fields * PARSED_BYTES_PER_FIELD) {
@@ -106,6 +107,11 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   return ids.size === documents.length ? { documents, shape: wider } : undefined;
 }
 
+/** Whether a document is all that the text has where it is known to be. */
+function isInPlace({ known }: DocumentsText, { start, end }: TextDocument, place: number): boolean {
+  return known === undefined || (start >= (known[place - 1]?.end ?? 0) && end <= (known[place]?.end ?? -1));
+}
+
 /** Whether a document that the next one follows at an offset is one line. */
 function isAloneOnLine({ bytes, end: textEnd }: DocumentsText, { start, end }: TextDocument, next: number): boolean {
   const feed = bytes.indexOf(LINE_FEED, start);
@@ -126,13 +132,17 @@ function holdsDouble(shape: Shape): boolean {
   return shape === 'double' || partsOf(shape).some(([, part]) => holdsDouble(part));
 }
 
-function fitting(text: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {
+function fitting(text: DocumentsText, scanner: Scanner, start: number, place: number): TextDocument | undefined {
   const end = scanner.fits(start);
   if (end < 0) return undefined;
-  const { id, eventTime } = scanner;
-  if (id === null && text.idField !== undefined) return undefined;
-  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime.value, eventTime.isField);
+  const { id: own, eventTime } = scanner;
+  const known = text.known?.[place];
+  if (own === null && text.idField !== undefined) return undefined;
+  if (known !== undefined && own !== null && own !== known.id) return undefined;
+  const given = known?.eventTimeMicros ?? null;
+  const eventTimeMicros = eventTime === null ? given : text.readTime(eventTime.value, eventTime.isField);
   if (eventTimeMicros === undefined) return undefined;
+  const id = known?.id ?? own;
   return { id: id ?? text.makeId(), start, end, isMade: id === null, eventTimeMicros, parsed: null };
 }
 
@@ -140,21 +150,22 @@ async function parseOne(
   text: DocumentsText,
   widening: TableWidening,
   start: number,
+  place: number,
   pace: Pace,
 ): Promise<TextDocument | undefined> {
   const end = text.bytes[start] === OPEN ? endOfItem(text.bytes, start) : -1;
   const turn = pace();
   if (turn !== undefined) await turn;
-  const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
+  const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end), place);
   if (document === undefined) return undefined;
-  const { id, eventTimeMicros, fields } = document;
-  const parsed = { fields, ...widening.add(fields) };
+  const { id, eventTimeMicros, fields, declared } = document;
+  const parsed = { fields, ...widening.add(fields, declared) };
   return { id, start, end, isMade: false, eventTimeMicros, parsed };
 }
 
-function read(text: DocumentsText, json: string): NewDocument | undefined {
+function read(text: DocumentsText, json: string, place: number): NewDocument | undefined {
   try {
-    const document = text.read(parseJson(json));
+    const document = text.read(parseJson(json), place);
     if (document === undefined) return undefined;
     return faultOf(document.id, document.eventTimeMicros, document.fields) === null ? document : undefined;
   } catch (error) {

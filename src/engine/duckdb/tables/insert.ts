@@ -8,7 +8,7 @@ import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import type { Shape } from '../values/shape.ts';
 import { split, straysText } from '../values/strays.ts';
-import { structureOfFields } from '../values/types.ts';
+import { structureOfColumns } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { type Fitting, HASH_COLUMN, hashOf, type TableShape } from './columns.ts';
 
@@ -69,7 +69,7 @@ export function insertStatement(
     ...[...shape.columns].map(([name, one]) => convert(storedSql(`d.f.${quoteName(name)}`, one), one)),
   ];
   const structure = ['"i":"VARCHAR"', '"t":"BIGINT"'];
-  if (names.length > 0) structure.push(`"f":${structureOfFields(shape.columns)}`);
+  if (names.length > 0) structure.push(`"f":${structureOfColumns(shape.columns)}`);
   if (shape.extra) {
     targets.push(quoteName(EXTRA_COLUMN));
     values.push('d.x');
@@ -82,4 +82,23 @@ export function insertStatement(
   }
   const parsed = `from_json(${lines}, ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
+}
+
+/**
+ * Inserts documents that are the lines of the text `$1`, all of whose fields have columns; their ids are `$2`, separated, and
+ * their event times `$3`: one, or a list.
+ */
+export function insertLinesStatement(
+  table: string,
+  { columns }: TableShape,
+  isOneTime: boolean,
+  convert: (sql: string, shape: Shape) => string,
+): string {
+  const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...columns.keys()].map(quoteName);
+  const values = [...columns].map(([name, one]) => convert(storedSql(`d.f.${quoteName(name)}`, one), one));
+  const parsed = `from_json(${linesIn('decode($1::BLOB)', 10, 2)}, ${quoteText(structureOfColumns(columns))})`;
+  const time = isOneTime ? '$3::VARCHAR' : "unnest(string_split($3::VARCHAR, ','))";
+  return `INSERT INTO ${table} (${targets.join(', ')})
+    SELECT ${['d.i', 'make_timestamptz(d.t::BIGINT)', hashOf('d.i'), ...values].join(', ')}
+    FROM (SELECT ${linesIn('$2::VARCHAR', 30, 2)} AS i, ${time} AS t, ${parsed} AS f) AS d`;
 }

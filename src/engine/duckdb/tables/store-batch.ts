@@ -1,24 +1,62 @@
 import type { Batch, BatchOutcome } from '../../batches.ts';
+import type { DocumentsText, NewDocument } from '../../documents.ts';
 import type { Sql } from '../connections/store.ts';
-import { acceptDocuments, outcomesOf } from './accept.ts';
+import type { ScannedText } from '../shortcuts/unparsed.ts';
+import { type Acceptance, outcomesOf } from './accept.ts';
 import type { Table } from './catalog.ts';
+import type { TableShape } from './columns.ts';
 import { deleteVisible } from './find-rows.ts';
 import { storeMemory } from './memory.ts';
 import { storeRecord } from './records.ts';
-import { storeDocuments, type WritesContext } from './store-documents.ts';
+import { storeDocuments, storeText, type WritesContext } from './store-documents.ts';
+
+/** What a source yields, looked at. */
+interface DocumentsBatch extends Batch {
+  documents: readonly NewDocument[];
+  acceptance: Acceptance;
+}
+
+/** The same as text, scanned for a table of this shape. */
+interface TextBatch extends Batch {
+  documents: DocumentsText;
+  shape: TableShape;
+  scanned: ScannedText;
+}
 
 /** Stores what a source yields; the caller holds the table's lock. */
-export async function storeBatch(context: WritesContext, table: Table, batch: Batch): Promise<BatchOutcome> {
-  const acceptance = await acceptDocuments(batch.documents);
+export async function storeBatch(context: WritesContext, table: Table, batch: DocumentsBatch): Promise<BatchOutcome> {
+  const { acceptance, onNews } = batch;
   const documents = [...acceptance.documents.values()];
   const outcome: BatchOutcome = { documents: [], deleted: 0 };
-  const finish = async (sql: Sql, after: Table, existed: ReadonlyMap<string, unknown>) => {
-    outcome.deleted = await deleteVisible(sql, after, [...new Set(batch.deletes)]);
+  const finish = (sql: Sql, after: Table, existed: ReadonlyMap<string, unknown>) => {
     outcome.documents = outcomesOf(batch.documents, acceptance, existed);
-    if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
-    for (const change of batch.records(outcome)) await storeRecord(sql, change);
+    return storeRest(sql, after, batch, outcome);
   };
   if (documents.length === 0) await context.transaction((sql) => finish(sql, table, new Map()));
-  else await storeDocuments(context, table, documents, { finish, onNews: batch.onNews });
+  else await storeDocuments(context, table, documents, { finish, onNews });
   return outcome;
+}
+
+/** The same, given as text; undefined: nothing is stored, since it needs a closer look. */
+export async function storeBatchText(
+  context: WritesContext,
+  table: Table,
+  batch: TextBatch,
+): Promise<BatchOutcome | undefined> {
+  const { documents: text, shape, onNews } = batch;
+  const scanned = table.shape === shape ? batch.scanned : await context.shortcuts.unparsed.try(text, table.shape);
+  if (scanned === undefined) return undefined;
+  const outcome: BatchOutcome = { documents: [], deleted: 0 };
+  const finish = (sql: Sql, after: Table, existed: ReadonlyMap<string, unknown>) => {
+    outcome.documents = scanned.documents.map(({ id }) => ({ status: existed.has(id) ? 'replaced' : 'added' }));
+    return storeRest(sql, after, batch, outcome);
+  };
+  return (await storeText(context, table, text, scanned, { finish, onNews })) && outcome;
+}
+
+/** What a batch has beside its documents. */
+async function storeRest(sql: Sql, table: Table, batch: Batch, outcome: BatchOutcome): Promise<void> {
+  outcome.deleted = await deleteVisible(sql, table, [...new Set(batch.deletes)]);
+  if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
+  for (const change of batch.records(outcome)) await storeRecord(sql, change);
 }

@@ -45,19 +45,19 @@ export interface WritesContext {
  */
 export const METADATA_LOCK = 'metadata';
 
+/** What else is done when documents are stored. */
+interface Storing {
+  /** In the same transaction; given the table as it is then, and the event times of the documents that were replaced, by id. */
+  finish?: (sql: Sql, table: Table, existed: ReadonlyMap<string, bigint>) => Promise<void>;
+  onNews?: OnFieldNews | undefined;
+}
+
 /** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
 export async function storeDocuments(
   context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
-  {
-    finish,
-    onNews,
-  }: {
-    /** Given the table as it is then, and the event times of the documents that were replaced, by id. */
-    finish?: (sql: Sql, table: Table, existed: ReadonlyMap<string, bigint>) => Promise<void>;
-    onNews?: OnFieldNews | undefined;
-  } = {},
+  { finish, onNews }: Storing = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   let fit = await fitAll(before.shape, documents);
@@ -103,12 +103,13 @@ function givenIds(documents: readonly TextDocument[]): string[] {
   return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
 }
 
+/** Stores documents of a text; undefined: nothing, since they need a closer look. */
 export async function storeText(
   context: WritesContext,
   before: Table,
   { bytes }: DocumentsText,
   { documents, shape }: ScannedText,
-  onNews: OnFieldNews | undefined,
+  { finish, onNews }: Storing = {},
 ): Promise<TextOutcome[] | undefined> {
   const ids = documents.map(({ id }) => id);
   const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
@@ -117,9 +118,10 @@ export async function storeText(
   const retyped = await withMajority(context.transaction, before, shape, { documents: written, ids: given });
   if (retyped.size > 0) return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
-  const existed = await store(context, before, stored, (sql, table, timeOf) =>
-    insertText(sql.again, table, bytes, documents, ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id)),
-  );
+  const existed = await store(context, before, stored, async (sql, table, timeOf, before) => {
+    await insertText(sql.again, table, bytes, documents, ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id));
+    await finish?.(sql, table, before);
+  });
   return documents.map(({ id, start, end }) => ({
     id,
     status: existed.has(id) ? 'replaced' : 'added',

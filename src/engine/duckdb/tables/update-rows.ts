@@ -4,7 +4,7 @@ import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../s
 import { storedSql } from '../values/declared.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import type { Shape } from '../values/shape.ts';
-import { structureOfFields } from '../values/types.ts';
+import { structureOfColumns } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { requireAll } from './find-rows.ts';
 
@@ -53,7 +53,7 @@ function updateStatement(table: Table, { columns, strays }: RowPart, { key, type
     ([name, shape]) => `${storedSql(`d.f.${quoteName(name)}`, shape)} AS ${quoteName(name)}`,
   );
   const values = [...stored, ...(strays ? [`d.s AS ${quoteName(STRAYS_COLUMN)}`] : [])];
-  const structure = `{"k":"${type}","f":${structureOfFields(columns)}${strays ? ',"s":"JSON"' : ''}}`;
+  const structure = `{"k":"${type}","f":${structureOfColumns(columns)}${strays ? ',"s":"JSON"' : ''}}`;
   const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(structure)})`;
   const of = `${TARGET}.`;
   return `UPDATE ${dataTable(table.id)} AS ${TARGET} SET ${names.map((name) => `${name} = ${SOURCE}.${name}`).join(', ')}

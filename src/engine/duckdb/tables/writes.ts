@@ -15,7 +15,7 @@ import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
-import { storeBatch } from './store-batch.ts';
+import { storeBatch, storeBatchText } from './store-batch.ts';
 import { alterTable, METADATA_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 
@@ -65,7 +65,7 @@ export function createWrites(context: WritesContext): Writes {
     ({ text, shape, scanned, onNews }: AddedText) =>
     async (table: Table) => {
       const now = table.shape === shape ? scanned : await shortcuts.unparsed.try(text, table.shape);
-      return now && (await storeText(context, table, text, now, onNews));
+      return now && (await storeText(context, table, text, now, { onNews }));
     };
   const adds = createJoined<AddedText, TextOutcome[] | undefined>({
     hold,
@@ -97,7 +97,21 @@ export function createWrites(context: WritesContext): Writes {
       return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
     },
 
-    storeBatch: (id, batch) => withTable(id, (table) => storeBatch(context, table, batch)),
+    async storeBatch(id, batch) {
+      const { shape } = requireTable(catalog, id);
+      const { documents } = batch;
+      if ('bytes' in documents) {
+        const scanned = await shortcuts.unparsed.try(documents, shape);
+        await batch.after;
+        return (
+          scanned &&
+          (await withTable(id, (table) => storeBatchText(context, table, { ...batch, documents, scanned, shape })))
+        );
+      }
+      const acceptance = await acceptDocuments(documents);
+      await batch.after;
+      return await withTable(id, (table) => storeBatch(context, table, { ...batch, documents, acceptance }));
+    },
 
     markSql: (id) => markSql(requireTable(catalog, id).shape),
 
@@ -173,7 +187,7 @@ async function addTogether(
   const [first] = some;
   if (first === undefined) return [];
   const text = { ...first.text, bytes, start: 0, end: bytes.length };
-  const outcomes = await storeText(context, table, text, { documents, shape: table.shape }, undefined);
+  const outcomes = await storeText(context, table, text, { documents, shape: table.shape });
   return outcomes && some.map(({ scanned }) => outcomes.splice(0, scanned.documents.length));
 }
 

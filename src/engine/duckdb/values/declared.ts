@@ -148,8 +148,9 @@ export function decimalText(value: JsonValue): string {
   return `"${plainText(value)}"`;
 }
 
-/** SQL for what a column of this shape stores, given what `from_json` makes of it. */
+/** SQL for what a column of this shape stores, given what `from_json` makes of it as `structureOfColumns` says. */
 export function storedSql(sql: string, shape: unknown): string {
+  if (isDecimal(shape)) return `CAST(${sql} AS ${declaredSqlType(shape)})`;
   return shape === 'binary' ? `from_base64(${sql})` : sql;
 }
 

@@ -1,5 +1,5 @@
 import { quoteName } from '../sql/names.ts';
-import { declaredSqlType, isDeclaredShape } from './declared.ts';
+import { declaredSqlType, isDecimal, isDeclaredShape } from './declared.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
 import { isTimeShape, timeType } from './time-text.ts';
 
@@ -27,7 +27,7 @@ const SCALAR_TYPES = {
   json: 'JSON',
 } as const;
 
-/** The second argument of `from_json` that makes it yield `typeOf(shape)`, or what `storedSql` makes that of. */
+/** The second argument of `from_json` that makes it yield `typeOf(shape)`; of bytes their text. */
 export function structureOf(shape: Shape): string {
   if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
   if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
@@ -35,8 +35,14 @@ export function structureOf(shape: Shape): string {
   return JSON.stringify(shape === 'binary' ? 'VARCHAR' : typeOf(shape));
 }
 
+/** As `structureOf`, for a document with these columns, at least one: what `storedSql` is given. */
+export function structureOfColumns(columns: ReadonlyMap<string, Shape>): string {
+  // A number would go through a double to become a decimal.
+  return structureOfFields(new Map([...columns].map(([name, shape]) => [name, isDecimal(shape) ? 'string' : shape])));
+}
+
 /** As `structureOf`, for an object with these fields, at least one. */
-export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
+function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
   // Built as text: in an object, a field named `__proto__` would be lost, and numeric names would come first.
   return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
 }
