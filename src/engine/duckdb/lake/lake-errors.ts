@@ -4,18 +4,34 @@ import { engineErrorText } from '../connections/engine-error.ts';
 import { LOST } from './fence.ts';
 import type { LakePlace } from './lake-database.ts';
 
-/** Whether the catalog's PostgreSQL could not be reached, or ended the connection. */
-function isCatalogAway(text: string): boolean {
-  return /connection to server|Unable to connect to Postgres|server closed the connection|terminating connection|ECONNREFUSED|ECONNRESET|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|Connection terminated|Client has encountered a connection error|the database system is|timeout expired|no connection to the server|could not (?:send|receive) data|not queryable|57P0|Failed to execute query \W*(?:BEGIN|COMMIT|ROLLBACK)/i.test(
-    text,
-  );
-}
+/** What the clients and PostgreSQL say where it cannot be reached, or ended the connection. */
+const CATALOG_AWAY = [
+  'connection to server',
+  'unable to connect to postgres',
+  'server closed the connection',
+  'terminating connection',
+  'connection terminated',
+  'connection error and is not queryable',
+  'the database system is',
+  'timeout expired',
+  'no connection to the server',
+  'could not send data',
+  'could not receive data',
+  'econnrefused',
+  'econnreset',
+  'enotfound',
+  'ehostunreach',
+  'etimedout',
+  '57p0',
+  // Of these statements nothing but the connection can fail.
+  ...['begin', 'commit', 'rollback'].flatMap((one) => [`execute query "${one}`, `execute query \\"${one}`]),
+];
+/** What the engine says where files cannot be reached. */
+const STORE_AWAY = ['http error', 'could not establish connection', 'could not connect to server', 'for http '];
 
-/** Whether the files could not be reached. */
-function isStoreAway(text: string): boolean {
-  return /HTTP Error|Could not establish connection|Could not connect to server|Connection error|IO Error.*(?:s3:|http)/i.test(
-    text,
-  );
+function says(text: string, some: readonly string[]): boolean {
+  const folded = text.toLowerCase();
+  return some.some((one) => folded.includes(one));
 }
 
 export function lakeErrorText(error: unknown): string {
@@ -47,14 +63,14 @@ export function lakeError(what: string, { catalog, data }: LakePlace, error: unk
     const message = `Cannot ${what}: PostgreSQL at ${catalog.shown} does not let this node in. Look at its user and password.`;
     return new ApiError('internal', message, options);
   }
-  if (isCatalogAway(text)) {
+  if (says(text, CATALOG_AWAY)) {
     return new ApiError(
       'not_ready',
       `Cannot ${what}: the lake's catalog, PostgreSQL at ${catalog.shown}, cannot be reached. It goes on by itself once it can.`,
       options,
     );
   }
-  if (isStoreAway(text)) {
+  if (says(text, STORE_AWAY)) {
     return new ApiError(
       'not_ready',
       `Cannot ${what}: the lake's files at ${data} cannot be reached (${line}).`,
