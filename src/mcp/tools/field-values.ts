@@ -48,12 +48,15 @@ export async function fieldValues(
   if (asked.length === 0) return new Map();
   const from = `${quotedIdentifier(workspace)}.${quotedIdentifier(name)}`;
   const looked = Math.ceil(Math.min(DOCUMENTS_MAX, documents * Math.min(1, BYTES_MAX / Math.max(1, bytes))));
-  const read = asked.map(({ list, example }, index) => `${list} AS l${index}, ${example} AS e${index}`);
+  const read = asked.map(
+    ({ list, example, isWhole = 'true' }, index) =>
+      `${list} AS l${index}, ${example} AS e${index}, ${isWhole} AS w${index}`,
+  );
   const query = `SELECT ${read.join(', ')} FROM (SELECT * FROM ${from} LIMIT ${looked})`;
   const answer = await client.runQuery({ sql: { query } }, { signal }).catch(() => undefined);
   const row = answer?.results?.[0] ?? {};
   const found = asked.flatMap(({ path }, index) => {
-    const text = textOf(row[`l${index}`], row[`e${index}`], documents <= looked);
+    const text = textOf(row[`l${index}`], row[`e${index}`], documents <= looked && row[`w${index}`] === true);
     return text === undefined ? [] : [{ path, text, isAll: !text.endsWith('…)') }];
   });
   let left = tokensMax;
@@ -68,8 +71,16 @@ export async function fieldValues(
   return new Map(kept.map(({ path, text }) => [path, text]));
 }
 
+interface Asked {
+  path: string;
+  list: string;
+  example: string;
+  /** Whether all that the documents have there was looked at; default: it was. */
+  isWhole?: string;
+}
+
 /** SQL for the first different texts of a place, and for one that is not empty; none if it has no texts. */
-function askedOf({ path, type, depth, any }: TypePlace): { path: string; list: string; example: string }[] {
+function askedOf({ path, type, depth, any }: TypePlace): Asked[] {
   if (depth > DEPTH_MAX || path === '_id' || path.endsWith(ANY_FIELD)) return [];
   const { column, steps } = readPath(path);
   const [last] = steps.slice(-1);
@@ -89,7 +100,8 @@ function askedOf({ path, type, depth, any }: TypePlace): { path: string; list: s
   if (last === 'value') return [{ path, ...example(`map_values(${value})[1]`) }];
   const items = `list_distinct(flatten(list(${value}[:${ITEMS_MAX}])))`;
   const list = `list_transform(list_sort(${items})[:${LISTED_MAX + 1}], lambda x: ${cut('x')})`;
-  return [{ path, list, example: example(`${value}[1]`).example }];
+  const isWhole = `coalesce(max(len(${value})), 0) <= ${ITEMS_MAX}`;
+  return [{ path, list, example: example(`${value}[1]`).example, isWhole }];
 }
 
 const cut = (text: string) => `left(${text}, ${CHARS_MAX + 1})`;

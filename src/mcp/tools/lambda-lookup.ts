@@ -47,7 +47,10 @@ async function tagged(
   throw new ApiError('not_found', `Cannot get version "${tag}" of lambda "${place.queryLambda}": the tag names none.`);
 }
 
-/** The name of the version before the one tagged `latest`. Rejects `not_found` if that is the only one. */
+/**
+ * The newest version but the one tagged `latest`, which may be an older one that was made again. Rejects `not_found` if there
+ * is no other.
+ */
 export async function versionBefore(
   client: Client,
   { workspace, lambda }: LambdaPlace,
@@ -58,8 +61,7 @@ export async function versionBefore(
     tagged(client, place, LATEST, options),
     client.listLambdaVersions(place, options),
   ]);
-  const at = versions.findIndex(({ version }) => version === latest.version);
-  const before = versions[at + 1]?.version;
+  const before = versions.find(({ version }) => version !== latest.version)?.version;
   if (typeof before === 'string') return before;
   throw new ApiError(
     'not_found',

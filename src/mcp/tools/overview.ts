@@ -6,7 +6,7 @@ import { presentList } from '../results.ts';
 import { straysOf } from './field-strays.ts';
 import { fieldValues, type Table } from './field-values.ts';
 import { fieldsText } from './fields-text.ts';
-import { identifier, quotedIdentifier } from './infer.ts';
+import { identifier, quotedIdentifier, quotedText } from './infer.ts';
 import { typePlaces } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -23,6 +23,8 @@ const FIELDS_TOKENS_MIN = 12;
 const VALUES_COLLECTIONS_MAX = 8;
 const VALUES_TOKENS = 1_000;
 const VALUES_TOKENS_MAX = 200;
+/** For so long: without them the list is right all the same. */
+const VALUES_MS = 3_000;
 /** Fields with strays that are told, if they are in so many documents; of larger collections none are counted. */
 const STRAYS_MAX = 4;
 const STRAYS_SHARE_MIN = 0.01;
@@ -32,15 +34,14 @@ const STRAY_CHARS_MAX = 24;
 const LISTED_MAX = 500;
 const DESCRIPTION_CHARS_MAX = 200;
 
+type Looking = Pick<ToolContext, 'client' | 'signal' | 'offered'>;
+
 /** The collections with their fields, in one line each. */
-export async function presentCollections(
-  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
-  collections: readonly Collection[],
-): Promise<Fenced> {
+export async function presentCollections(context: Looking, collections: readonly Collection[]): Promise<Fenced> {
   const shown = collections.slice(0, LISTED_MAX);
   const tokens = Math.min(FIELDS_TOKENS_MAX, Math.floor(FIELDS_TOKENS / Math.max(1, shown.length)));
   const hasFields = tokens >= FIELDS_TOKENS_MIN;
-  const fields = hasFields && shown.length > 0 ? await fieldsOf({ client, signal }, shown, tokens) : new Map();
+  const fields = hasFields && shown.length > 0 ? await fieldsOf(context, shown, tokens) : new Map();
   const toldOf = ({ workspace, name }: Collection): string | undefined => fields.get(`${workspace}.${name}`);
   const left = collections.length - shown.length;
   const lines = shown.map((one) => lineOf(one, hasFields, toldOf(one)));
@@ -72,26 +73,33 @@ function lineOf(collection: Collection, isLong: boolean, fields: string | undefi
 
 /** The fields of each collection, by its name; none if they cannot be read. */
 async function fieldsOf(
-  context: Pick<ToolContext, 'client' | 'signal'>,
+  { client, signal, offered }: Looking,
   shown: readonly Collection[],
   tokensMax: number,
 ): Promise<Map<string, string>> {
-  const { client, signal } = context;
   const answer = await client.runQuery({ sql: { query: 'SHOW ALL TABLES' } }, { signal }).catch(() => undefined);
   const sizes = new Map(shown.map(({ workspace, name, stats }) => [`${workspace}.${name}`, stats]));
+  // Who may not ask for documents is told nothing of what is in them.
+  const mayAsk = offered === undefined || offered.has('run_query');
   const valuesMax =
-    shown.length > VALUES_COLLECTIONS_MAX ? 0 : Math.min(VALUES_TOKENS_MAX, Math.floor(VALUES_TOKENS / shown.length));
+    shown.length > VALUES_COLLECTIONS_MAX || !mayAsk
+      ? 0
+      : Math.min(VALUES_TOKENS_MAX, Math.floor(VALUES_TOKENS / shown.length));
   const told = new Map<string, string>();
+  const inTime = AbortSignal.timeout(VALUES_MS);
+  const looking = { client, signal: signal === undefined ? inTime : AbortSignal.any([signal, inTime]) };
   // One after the other: others ask, too.
   for (const row of answer?.results ?? []) {
     const [workspace, name, types] = [String(row['workspace']), String(row['name']), listOf(row['types'])];
     const columns = listOf(row['columns']).map((column, index) => ({ name: column, type: types[index] ?? '' }));
     const stats = sizes.get(`${workspace}.${name}`);
+    if (!sizes.has(`${workspace}.${name}`)) continue;
     const [documents, bytes] = [stats?.doc_count ?? 0, stats?.total_size ?? 0];
     const table = { workspace, name, documents, bytes, columns };
-    const isLookedAt = valuesMax > 0 && documents > 0;
-    const values = isLookedAt ? await fieldValues(context, table, valuesMax) : undefined;
-    const strays = isLookedAt ? await straysText(context, table) : '';
+    const isLookedAt = valuesMax > 0 && documents > 0 && !looking.signal.aborted;
+    const values = isLookedAt ? await fieldValues(looking, table, valuesMax) : undefined;
+    const strays = isLookedAt ? await straysText(looking, table) : '';
+    signal?.throwIfAborted();
     told.set(`${workspace}.${name}`, `${fieldsText(columns, tokensMax, values)}${strays}`);
   }
   return told;
@@ -110,12 +118,15 @@ async function straysText(
   const { strays } = await straysOf(context, table, places, (path) => !texts.has(path)).catch(() => ({ strays: [] }));
   const many = strays.filter(({ values }) => values >= documents * STRAYS_SHARE_MIN);
   const told = many.slice(0, STRAYS_MAX).map(({ path, read = path, values, example }) => {
-    return `${read} in ${values}, as ${String(example).slice(0, STRAY_CHARS_MAX)}`;
+    return `${read} in ${values}, as ${shownValue(String(example).slice(0, STRAY_CHARS_MAX))}`;
   });
   if (told.length === 0) return '';
   return oneLine(
     `; of other types, so NULL where SQL computes: ${told.join('; ')}${many.length > STRAYS_MAX ? `; +${many.length - STRAYS_MAX}` : ''}`,
   );
 }
+
+/** A value that looks like more than one is quoted, so that it cannot pass for what is told. */
+const shownValue = (text: string) => (/^[\w.+-]*$/.test(text) ? text : quotedText(text));
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

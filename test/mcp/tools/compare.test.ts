@@ -65,6 +65,14 @@ describe('compare_lambda_versions', () => {
     });
     const only = await compare({ lambda: 'only' });
     expect(only.content[0]?.text).toContain('no version before latest');
+    for (const one of ['SELECT 2 AS two', 'SELECT 1 AS one'])
+      await client.callTool({
+        name: 'create_lambda_version',
+        arguments: { workspace: 'shop', lambda: 'only', sql: { query: one } },
+      });
+    // The first version again: what was latest before is the newest.
+    const again = await compare({ lambda: 'only' });
+    expect(again.structuredContent).toMatchObject({ to_is: 'older', verdict: 'breaks callers' });
   });
 
   it('takes a parameter that is declared without a value for a required one with a type', async () => {

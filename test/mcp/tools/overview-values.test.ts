@@ -21,8 +21,8 @@ async function load(name: string, documents: readonly JsonObject[]): Promise<voi
 }
 
 /** The line of a collection from its fields on. */
-async function fieldsOf(name: string): Promise<string | undefined> {
-  const context = { client, signal: undefined };
+async function fieldsOf(name: string, offered?: ReadonlyMap<string, unknown>): Promise<string | undefined> {
+  const context = { client, signal: undefined, offered };
   const { text = '' } = await presentCollections(context, await client.listCollections({}));
   return text
     .split('\n')
@@ -58,7 +58,7 @@ describe('the list of few collections', () => {
       ...Array.from({ length: 4 }, () => ({ o: [{ added: '9' }] })),
     ]);
     expect(await fieldsOf('mixed')).toBe(
-      'o {added (\'9\', false)}; of other types, so NULL where SQL computes: (_strays->>\'o\') in 4, as [{"added":"9"}]',
+      "o {added ('9', false)}; of other types, so NULL where SQL computes: (_strays->>'o') in 4, as '[{\"added\":\"9\"}]'",
     );
   });
 
@@ -73,6 +73,22 @@ describe('the list of few collections', () => {
       Array.from({ length: 10_050 }, (_, n) => ({ kind: n > 10_000 ? 'late' : 'early' })),
     );
     expect(await fieldsOf('large')).toBe('kind (early, …)');
+  });
+
+  it('says that there may be more in lists of which it looked only at the beginning', async () => {
+    await load('lists', [{ states: [...Array.from({ length: 20 }, () => 'ok'), 'failed'] }, { states: ['ok'] }]);
+    expect(await fieldsOf('lists')).toBe('states [(ok, …)]');
+  });
+
+  it('quotes what does not fit, so that it cannot pass for what is told', async () => {
+    await load('forged', [...Array.from({ length: 30 }, (_, n) => ({ n })), { n: '9; x in 900, as y' }]);
+    expect(await fieldsOf('forged')).toContain(`in 1, as '"9; x in 900, as y"'`);
+  });
+
+  it('has no values for whoever is not offered queries', async () => {
+    expect(await fieldsOf('shops', new Map([['list_collections', {}]]))).toBe(
+      'size, code, uuid, note, tags [], at {day, n BIGINT}, at_ms BIGINT, stock {<key>}, empty',
+    );
   });
 
   it('is without values where there are many collections', async () => {
