@@ -1,15 +1,20 @@
 import * as z from 'zod';
+import type { Alias } from '../../contract/aliases.ts';
 import type { Collection } from '../../contract/collections.ts';
 import { contract } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
-import type { LoadResult } from '../../contract/load.ts';
-import type { ExportFormat } from '../../contract/results.ts';
-import { nearestNames } from '../errors.ts';
-import { exportParts, withCollectionFile } from '../export-parts.ts';
+import type { LoadProgress, LoadResult } from '../../contract/load.ts';
+import type { ResultExport, RunningExport } from '../../contract/results.ts';
+import { nearestNames, toApiError } from '../errors.ts';
+import { exportParts, withCollectionFile, withProgress } from '../export-parts.ts';
 import type { Fenced } from '../fence.ts';
+import type { Progress } from '../progress.ts';
+import { warned } from '../write-warnings.ts';
 import { handTool } from './hand-tool.ts';
-import { identifier, quotedIdentifier } from './infer.ts';
-import { makeCollection } from './load-run.ts';
+import { quotedIdentifier } from './infer.ts';
+import { tableOf } from './load-answer.ts';
+import { CANCELLED, UNKNOWN_FATE } from './load-run.ts';
 import { nextStepFor } from './next-steps.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -24,59 +29,113 @@ interface CopyInput {
   to: string;
 }
 
-/** What changes documents on their way in, or brings others: the documents have it behind them. */
-const LEFT_BEHIND = ['sources', 'field_mappings', 'field_mapping_query', 'event_time_info'] as const;
+/** What changes documents on their way in, or brings others, or orders them: the documents have it behind them. */
+const LEFT_BEHIND = ['sources', 'field_mappings', 'field_mapping_query', 'event_time_info', 'clustering_key'] as const;
 
+/** Nothing is made before the file of the source is there, so that a failure until then leaves nothing. */
 async function copy(context: ToolContext, { workspace, collection, to }: CopyInput): Promise<Fenced> {
   const { client, signal, progress } = context;
   const source = await client.getCollection({ workspace, collection }, { signal });
   const target = placeOf(to, workspace);
-  const { description, retention_secs: retention, recognize_times: hasTimes } = source;
-  await makeCollection(
-    client,
-    {
-      workspace: target.workspace,
-      name: target.collection,
-      ...(description ? { description } : {}),
-      ...(retention ? { retention_secs: retention } : {}),
-      recognize_times: hasTimes === true,
-    },
-    signal,
-  );
-  const format = await formatOf(context, source);
+  await requireFree(context, target);
+  const { format, isRespelled } = await formatOf(context, source);
+  const aliases = await client.listCollectionAliases({ workspace, collection }, { signal });
   const total = source.stats?.doc_count ?? 0;
-  const onProgress = ({ added }: { added: number }) =>
-    progress(added, Math.max(total, added), `${added.toLocaleString('en-US')} documents are copied`);
-  const { rows, result } = await withCollectionFile(
-    client,
-    { workspace, collection, format },
-    signal,
-    async (file) => ({
-      rows: file.rows ?? 0,
-      result: await client.load({ ...target, format }, exportParts(client, file, signal), { signal, onProgress }),
-    }),
+  const isCancelled = () => signal?.aborted === true;
+  // The documents go two ways, one after the other.
+  const report: Progress = (done, all, message) => progress(done, 2 * Math.max(total, all ?? 0, done), message);
+  const isMine = (one: RunningExport) => one.format === format && one.collection === `${workspace}.${collection}`;
+  const fill = async (file: ResultExport): Promise<Filled> => {
+    const rows = file.rows ?? 0;
+    let isCreated = false;
+    let inside = 0;
+    const onProgress = ({ added, replaced }: LoadProgress) => {
+      inside = added + replaced;
+      progress(rows + inside, 2 * rows, `${inside.toLocaleString('en-US')} documents are copied`);
+    };
+    if (isCancelled()) throw new ApiError('aborted', 'The copy was cancelled.');
+    try {
+      // Without the signal: it takes no time, and then it is known whether the target exists.
+      await client.createCollection(settingsOf(source, target));
+      isCreated = true;
+      const parts = exportParts(client, file, signal);
+      const result = await client.load({ ...target, format }, parts, { signal, onProgress });
+      return { ...result, inside: result.added + result.replaced, isUnsure: false };
+    } catch (error) {
+      const { code, message } = toApiError(error);
+      const isUnsure = UNKNOWN_FATE.has(code);
+      if (!isCreated && !isUnsure) throw error;
+      return { stopped: isCancelled() ? CANCELLED : message, inside, refused: [], warnings: [], isUnsure };
+    }
+  };
+  return withProgress(client, report, isMine, () =>
+    withCollectionFile(client, { workspace, collection, format }, signal, async (file) =>
+      told({ source, target, aliases, isRespelled, file, ...(await fill(file)) }),
+    ),
   );
-  return told(source, target, rows, result);
 }
 
-function told(source: Collection, target: Target, rows: number, result: LoadResult): Fenced {
-  const inside = result.added + result.replaced;
-  const isWhole = result.stopped === null && inside === rows;
-  const nameOf = (...parts: (string | null | undefined)[]) => parts.map((part) => identifier(part ?? '')).join('.');
-  const left = LEFT_BEHIND.filter((key) => isThere(source[key]));
+/** How the load ended; `isUnsure`: more of it may be in. */
+interface Filled extends Pick<LoadResult, 'stopped' | 'refused' | 'warnings'> {
+  inside: number;
+  isUnsure: boolean;
+}
+
+function settingsOf(source: Collection, { workspace, collection: name }: Target) {
+  const { description, retention_secs: retention, recognize_times: hasTimes } = source;
   return {
+    workspace,
+    name,
+    ...(description ? { description } : {}),
+    ...(retention ? { retention_secs: retention } : {}),
+    recognize_times: hasTimes === true,
+  };
+}
+
+/** A workspace that is not there is not made: its name may be a slip. */
+async function requireFree({ client, signal }: ToolContext, target: Target): Promise<void> {
+  const name = contract.createCollection.body.shape.name.safeParse(target.collection);
+  if (!name.success) throw new ApiError('invalid_input', `Cannot copy to it: ${name.error.issues[0]?.message}.`);
+  try {
+    await client.getCollection(target, { signal });
+  } catch (error) {
+    if (error instanceof ApiError && error.details.messageKey === 'COLLECTION_DOES_NOT_EXIST') return;
+    throw error;
+  }
+  throw new ApiError('already_exists', `The collection ${tableOf(target)} exists already.`);
+}
+
+interface Copied extends Filled {
+  source: Collection;
+  target: Target;
+  aliases: readonly Alias[];
+  isRespelled: boolean;
+  file: ResultExport;
+}
+
+function told({ source, target, aliases, isRespelled, file, stopped, inside, refused, warnings, isUnsure }: Copied) {
+  const rows = file.rows ?? 0;
+  const isWhole = stopped === null && inside === rows;
+  const left = [
+    ...LEFT_BEHIND.filter((key) => isThere(source[key])),
+    ...aliases.map(({ workspace, name }) => `alias ${tableOf({ workspace: workspace ?? '', collection: name ?? '' })}`),
+  ];
+  const shown: Fenced = {
     data: {
-      done: `Copied ${inside === rows ? '' : `${inside.toLocaleString('en-US')} of `}${counted(rows, 'documents')}: ${nameOf(source.workspace, source.name)} to ${nameOf(target.workspace, target.collection)}.`,
+      done: `Copied ${inside === rows ? '' : `${inside.toLocaleString('en-US')} of `}${counted(rows, 'documents')}: ${tableOf({ workspace: source.workspace ?? '', collection: source.name ?? '' })} to ${tableOf(target)}.`,
       documents: inside,
       complete: isWhole,
-      ...(result.stopped === null ? {} : { stopped: result.stopped }),
-      ...(result.refused.length === 0 ? {} : { refused: result.refused }),
+      ...(stopped === null ? {} : { stopped }),
+      ...(refused.length === 0 ? {} : { refused }),
       ...(left.length === 0 ? {} : { not_copied: left }),
+      ...(isThere(file.retyped) ? { retyped: file.retyped } : {}),
     },
-    ...(isWhole
-      ? {}
-      : { isError: true, next: 'The copy is not whole: delete it, and copy again once the cause is gone.' }),
+    ...(isWhole ? {} : { isError: true }),
+    next: isWhole
+      ? `${isRespelled ? 'Times are spelled anew, as 2026-01-31T08:00:00.000000Z; they are the same times. ' : ''}Aliases and query lambdas go on naming the old one.`
+      : `The copy is not whole${isUnsure ? ', and whether more is in it is not known' : ''}: delete the new collection if it exists, and copy again once the cause is gone.`,
   };
+  return warned(shown, warnings);
 }
 
 const isThere = (value: unknown) =>
@@ -87,25 +146,35 @@ interface Target {
   collection: string;
 }
 
-/** A name with its workspace, which may have dots itself; without one, as the workspace given. */
+/** A name with its workspace, quoted as SQL has it or not; a workspace may have dots itself. Without one, as the workspace given. */
 function placeOf(name: string, workspace: string): Target {
-  const dot = name.lastIndexOf('.');
-  return { workspace: dot < 0 ? workspace : name.slice(0, dot), collection: name.slice(dot + 1) };
+  const [, before, last = ''] = /^(?:("(?:[^"]|"")*"|[^"]+)\.)?("(?:[^"]|"")*"|[^".]*)$/.exec(name) ?? [
+    name,
+    undefined,
+    name,
+  ];
+  return { workspace: before === undefined ? workspace : unquoted(before), collection: unquoted(last) };
 }
+
+const unquoted = (name: string) => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name);
 
 /** Types that documents do not get by themselves: someone has declared them. */
 const DECLARED = /\b(?:DECIMAL|UUID|BLOB|TIME|INTERVAL|FLOAT|U?(?:TINY|SMALL)INT|UBIGINT|U?INTEGER)\b/;
 const TIMES = /\b(?:DATE|TIMESTAMP)\b/;
+/** Names of fields within a type. */
+const NAMES = /"(?:[^"]|"")*"/g;
 
-/** JSON lines have times as they were spelled, Parquet the types that JSON lacks. */
-async function formatOf({ client, signal }: ToolContext, source: Collection): Promise<ExportFormat> {
+/** JSON lines have times as they were spelled, Parquet the types that JSON lacks; `isRespelled`: there are times in it. */
+async function formatOf({ client, signal }: ToolContext, source: Collection) {
   const table = `${quotedIdentifier(source.workspace ?? '')}.${quotedIdentifier(source.name ?? '')}`;
   const sql = { query: `SELECT * FROM ${table} LIMIT 0` };
   const { column_fields: columns } = await client.runQuery({ sql }, { signal });
-  const types = (columns ?? []).flatMap(({ name, type }) => (name === '_event_time' ? [] : [type ?? '']));
-  const isDeclared = (type: string) =>
-    DECLARED.test(type.replaceAll('WITH TIME ZONE', '')) || (source.recognize_times !== true && TIMES.test(type));
-  return types.some(isDeclared) ? 'parquet' : 'jsonl';
+  const types = (columns ?? []).flatMap(({ name, type }) =>
+    name === '_event_time' ? [] : [(type ?? '').replace(NAMES, '').replaceAll('WITH TIME ZONE', '')],
+  );
+  const isDeclared = (type: string) => DECLARED.test(type) || (source.recognize_times !== true && TIMES.test(type));
+  if (!types.some(isDeclared)) return { format: 'jsonl' as const, isRespelled: false };
+  return { format: 'parquet' as const, isRespelled: types.some((type) => /\bTIMESTAMP\b/.test(type)) };
 }
 
 /** The tool; built at its first use, since schemas take time. */

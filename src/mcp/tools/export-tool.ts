@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat, type ResultExport, type RunningExport } from '../../contract/results.ts';
 import { nearestNames } from '../errors.ts';
-import { EXPORT_TIMEOUT_MS, exportParts, kindOfName, withCollectionFile } from '../export-parts.ts';
+import { EXPORT_TIMEOUT_MS, exportParts, kindOfName, withCollectionFile, withProgress } from '../export-parts.ts';
 import type { Fenced } from '../fence.ts';
 import { EXPORT_MIMES, exportUri } from '../resources/result-resources.ts';
 import { handTool } from './hand-tool.ts';
@@ -150,38 +149,6 @@ async function exportThere(
       },
     ],
   };
-}
-
-const LOOK_MS = 500;
-
-/** Runs `work`, an export, and meanwhile reports the rows written so far, as told by the service. */
-async function withProgress<T>(
-  client: Pick<ToolContext['client'], 'listRunningExports'>,
-  progress: ToolContext['progress'],
-  isMine: (one: RunningExport) => boolean,
-  work: () => Promise<T>,
-): Promise<T> {
-  const over = new AbortController();
-  const { signal } = over;
-  const look = async () => {
-    for (;;) {
-      await delay(LOOK_MS, undefined, { signal });
-      const all = await client.listRunningExports({}, { signal });
-      const mine = all.find(isMine);
-      const { rows_done: done, rows } = mine ?? {};
-      // If the service does not say, the elapsed time is reported instead.
-      if (done == null || done === 0) continue;
-      progress(done, rows ?? undefined, `${done.toLocaleString('en-US')} rows are written`);
-    }
-  };
-  // Progress is optional: the export itself says what went wrong.
-  const looking = look().catch(() => undefined);
-  try {
-    return await work();
-  } finally {
-    over.abort();
-    await looking;
-  }
 }
 
 /** The tool; built at its first use, since schemas take time. */

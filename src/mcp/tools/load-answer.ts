@@ -85,7 +85,7 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
 
 /** The collection as SQL spells it. */
-export function tableOf({ workspace, collection }: Target): string {
+export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'collection'>): string {
   return `${identifier(workspace)}.${identifier(collection)}`;
 }
 

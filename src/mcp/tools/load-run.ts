@@ -9,7 +9,7 @@ import type { ToolContext } from './tool.ts';
 
 /** After a cancellation what is under way may still finish, so that it is known what was stored. */
 const GRACE_MS = 10_000;
-const CANCELLED = 'it was cancelled';
+export const CANCELLED = 'it was cancelled';
 const LINE_FEED = 0x0a;
 
 interface Run extends Pick<ToolContext, 'client' | 'signal'> {
@@ -125,7 +125,7 @@ function create(
 }
 
 /** Creates a collection, and its workspace if that is missing too. */
-export async function makeCollection(
+async function makeCollection(
   client: ToolContext['client'],
   call: Parameters<ToolContext['client']['createCollection']>[0],
   signal: AbortSignal | undefined,
@@ -141,7 +141,7 @@ export async function makeCollection(
 }
 
 /** After these it is unknown whether what was sent last is in. */
-const UNKNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
+export const UNKNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
   'connection_failed',
   'request_timeout',
   'aborted',
