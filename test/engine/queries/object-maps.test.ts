@@ -16,6 +16,12 @@ beforeAll(async () => {
     mixed: { a: 1, b: 'x', c: { d: 1 } },
   };
   await engine.addDocuments('t', [doc('1', first), doc('2', { words: { a: 'two' } })]);
+  await engine.commit(
+    ['y24', 'y25', 'mixes'].map((name) => ({ do: 'createCollection', table: name, workspace: 'commons', name })),
+  );
+  await engine.addDocuments('y24', [doc('1', { rates: { s: 1, l: 2 } })]);
+  await engine.addDocuments('y25', [doc('1', { rates: { s: 1.5, l: 2.5 } })]);
+  await engine.addDocuments('mixes', [doc('1', { rates: { s: 1, ")' l": 2.5 }, flags: { s: true } })]);
 });
 
 afterAll(async () => {
@@ -48,6 +54,33 @@ describe('a function of maps reads an object of fields of one type', () => {
   ])('%s', async (sql, rows) => {
     expect(await rowsOf(sql)).toEqual(rows);
     expect(await engine.inspect({ sql })).toMatchObject({ collections: ['commons.docs'] });
+  });
+});
+
+describe('its values are of the type that they have where it is called', () => {
+  const both = [[[1, 2]], [[1.5, 2.5]]];
+  test.each([
+    ['SELECT map_values(b.rates) FROM y24 a JOIN y25 b USING (_id)', [[[1.5, 2.5]]]],
+    ['SELECT map_values(a.rates), map_values(b.rates) FROM y24 a JOIN y25 b USING (_id)', [both.flat()]],
+    ['SELECT map_values(rates) FROM y24 UNION ALL SELECT map_values(rates) FROM y25 ORDER BY ALL', both],
+    [
+      "WITH c AS (SELECT {'s': 0.5::DOUBLE, 'l': 1.5::DOUBLE} AS sizes, _id FROM docs) SELECT map_values(sizes) FROM c LIMIT 1",
+      [[[0.5, 1.5]]],
+    ],
+    ['SELECT map_values(rates) FROM (SELECT y25.rates FROM y24, y25)', [[[1.5, 2.5]]]],
+    ['SELECT map_values(flags) FROM mixes', [[[true]]]],
+  ])('%s', async (sql, rows) => {
+    expect(await rowsOf(sql)).toEqual(rows);
+  });
+
+  test.each([
+    ["WITH c AS (SELECT {'s': 0.5, 'l': 1.55} AS sizes FROM docs) SELECT map_values(sizes) FROM c", 'sizes'],
+    ['SELECT map_values(b.rates) FROM y24 a JOIN mixes b USING (_id)', 'b.rates'],
+    // One call of objects of several types.
+    ["SELECT map_values(COLUMNS('rates|flags')) FROM mixes", "COLUMNS('rates|flags')"],
+    ["SELECT map_values(COLUMNS(c -> c = 'r')) FROM (SELECT y24.rates AS r FROM y24)", "COLUMNS(c -> c = 'r')"],
+  ])('and is told what to write if that is none, or several: %s', async (sql, object) => {
+    await expect(rowsOf(sql)).rejects.toThrow(`json_each(${object})`);
   });
 });
 

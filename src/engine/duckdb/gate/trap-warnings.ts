@@ -16,7 +16,7 @@ const MATCHING = /^(?:!?~~\*?|starts_with|prefix)$/;
 export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): string[] {
   const found = new Set<string>();
   const all = [...nodesIn(tree)];
-  const ofJson = new Set(all.flatMap(aliasOfJson));
+  const ofJson = aliasesOfJson(all);
   for (const node of all) {
     const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? quotedText(node, ofJson);
     if (warning !== undefined) found.add(warning);
@@ -67,22 +67,37 @@ function wholeText(node: Node): string | undefined {
   return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
 }
 
-/** The name of a call of json_each in FROM, which may be empty. */
-function aliasOfJson(node: Node): string[] {
-  const call = node['type'] === 'TABLE_FUNCTION' && isNode(node['function']) ? node['function'] : {};
-  const name = foldName(textOf(call['function_name']));
-  return /^json_(?:each|tree)$/.test(name) ? [foldName(textOf(node['alias']))] : [];
+const SOURCE = /^(?:BASE_TABLE|TABLE_FUNCTION|SUBQUERY|PIVOT|EXPRESSION_LIST|SHOW_REF|DELIM_GET|COLUMN_DATA)$/;
+
+/** The names of calls of json_each in FROM that nothing else has, and an empty one if a statement reads nothing else. */
+function aliasesOfJson(nodes: readonly Node[]): Set<string> {
+  const sources = nodes.filter((node) => SOURCE.test(textOf(node['type'])));
+  const aliasOf = (node: Node) => foldName(textOf(node['alias']) || textOf(node['table_name']));
+  const [ofJson, others] = [sources.filter(isOfJson), sources.filter((node) => !isOfJson(node))];
+  const aliases = new Set(ofJson.map(aliasOf).filter((alias) => alias !== ''));
+  for (const other of others) aliases.delete(aliasOf(other));
+  if (ofJson.length > 0 && others.length === 0) aliases.add('');
+  return aliases;
 }
 
-/** `e.value LIKE 'y%'` of json_each: the text of JSON begins with a quote. */
+function isOfJson(node: Node): boolean {
+  const call = node['type'] === 'TABLE_FUNCTION' && isNode(node['function']) ? node['function'] : {};
+  return /^json_(?:each|tree)$/.test(foldName(textOf(call['function_name'])));
+}
+
+/**
+ * `e.value LIKE 'y%'` of json_each: the text of JSON begins with a quote, but for numbers, objects, lists, true, false and
+ * null.
+ */
 function quotedText(node: Node, ofJson: ReadonlySet<string>): string | undefined {
   if (ofJson.size === 0 || !MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
   const [given, pattern] = nodesOf(node['children']);
   const value = given !== undefined && isNode(given['child']) ? given['child'] : given;
   const path = textsOf(value?.['column_names']);
   const text = constantText(pattern) ?? '%';
-  const isOfJson = path.length === 1 || (path.length === 2 && ofJson.has(foldName(path[0] ?? '')));
-  if (!isOfJson || foldName(path.at(-1) ?? '') !== 'value' || /^[%"_]/.test(text)) return undefined;
+  const isValue = path.length <= 2 && foldName(path.at(-1) ?? '') === 'value';
+  const isOfThis = ofJson.has(path.length === 2 ? foldName(path[0] ?? '') : '');
+  if (!isValue || !isOfThis || !/^(?![tfn])\p{L}/iu.test(text)) return undefined;
   const shown = path.join('.');
   return `${shown} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: (${shown}->>'$') is the text.`;
 }

@@ -1,5 +1,6 @@
 import { between } from '../../../contract/text.ts';
 import type { Statement } from './statement.ts';
+import { tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** Messages that list the forms of a function after a call that fits none of them, with the types of its arguments. */
@@ -59,7 +60,31 @@ export const OBJECT_NO_MAP = ' is an object, and no map: ';
 function mapHint(name: string, types: string, argumentAt: (at: number) => string | undefined): string | null {
   if (!name.startsWith('map_') || !types.startsWith('STRUCT(')) return null;
   const object = argumentAt(0) ?? 'x';
-  return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value of each field (JSON; as text: e.value->>'$'), json_keys(${object}) their names.`;
+  const type = typeOfFields(types);
+  const asMap = type === undefined ? '' : ` As a map: to_json(${object})::MAP(VARCHAR, ${type}).`;
+  return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value of each field (JSON; as text: e.value->>'$'), json_keys(${object}) their names.${asMap}`;
+}
+
+const AS_MAP = / As a map: to_json\(.*\)::MAP\(VARCHAR, ([A-Z]+)\)\.$/s;
+
+/** The type of all fields of the object that a message says is no map; undefined: they have several, or one that is not plain. */
+export const typeAsMap = (message: string): string | undefined => AS_MAP.exec(message)?.[1];
+
+/** Types that values have as JSON, too. */
+const PLAIN = /^(?:VARCHAR|BOOLEAN|BIGINT|HUGEINT|DOUBLE)$/;
+
+/** The plain type that all fields have of the object whose type a list of types begins with; undefined: there is none. */
+function typeOfFields(types: string): string | undefined {
+  const list = tokenList(types);
+  if (list[1]?.text !== '(' || list[list.closeOf(1)]?.text !== ')') return undefined;
+  // Of each field: its name, and its type, which is one word if it is plain.
+  const ends = list.endsOf(1);
+  const found = ends.map((end, index) => {
+    const name = index === 0 ? 2 : (ends[index - 1] ?? 0) + 1;
+    return end === name + 2 && isName(list[name]) ? list[name + 1]?.text : undefined;
+  });
+  const [type, ...others] = new Set(found);
+  return others.length === 0 && type !== undefined && PLAIN.test(type) ? type : undefined;
 }
 
 const takenBy = (form: string) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? '');

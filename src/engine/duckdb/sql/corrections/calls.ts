@@ -2,13 +2,12 @@ import { between } from '../../../../contract/text.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
-import { pathBefore, pathStart } from '../paths.ts';
-import { OBJECT_NO_MAP } from '../text-arguments.ts';
+import { pathStart } from '../paths.ts';
+import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
 import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
-import { fieldsOf } from './names.ts';
 import { formatsOf, noTimeIn } from './time-formats.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
@@ -132,19 +131,19 @@ const datePart: Correct = (faulty) => {
   return [...calls.map((call) => [instead(faulty, open - 1, list.closeOf(open) + 1, call)]), [quoted]];
 };
 
-/** Types that values have as JSON, too. */
-const PLAIN = /^(?:VARCHAR|BOOLEAN|BIGINT|HUGEINT|DOUBLE)$/;
-
-/** A function of maps, of an object. */
+/**
+ * A function of maps, of an object. The type of its values is that which the engine has bound: that of a field of this name
+ * may be another, as a text may have several. Only of a path, since `COLUMNS` are several objects.
+ */
 export const mapOfObject: Correct = (faulty) => {
-  const { message, list, at, tables } = faulty;
-  if (!message.includes(OBJECT_NO_MAP) || !isCall(list, at)) return [];
+  const { said, message, list, at } = faulty;
+  // The place may be one within a macro: then it says nothing of this text.
+  const isOfThis = message.includes(OBJECT_NO_MAP) && said.includes(`'${wordOf(list[at])}(STRUCT(`);
+  if (!isOfThis || !isCall(list, at)) return [];
   const [text = ''] = argumentsOf(faulty, at);
   const [end = at] = list.endsOf(at + 1);
   if (wordOf(list[at]) === 'map_keys') return [[instead(faulty, at, end + 1, `json_keys(${text})`)]];
-  const fields = pathStart(list, end) === at + 2 ? fieldsOf(tables, pathBefore(list, end)) : undefined;
-  const [type = 'JSON', ...others] = new Set(fields?.map((one) => one.type));
-  const values = others.length === 0 && PLAIN.test(type) ? type : 'JSON';
+  const values = (pathStart(list, end) === at + 2 ? typeAsMap(message) : undefined) ?? 'JSON';
   return [[instead(faulty, at + 2, end, `to_json(${text})::MAP(VARCHAR, ${values})`)]];
 };
 

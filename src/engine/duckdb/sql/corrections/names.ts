@@ -125,7 +125,7 @@ const innerName: Correct = (faulty) => {
 };
 
 /** The fields of what a path names, with or without what its collection is called before it. */
-export function fieldsOf(tables: readonly NamedTable[], path: readonly string[]): FieldsThere['fields'] | undefined {
+function fieldsOf(tables: readonly NamedTable[], path: readonly string[]): FieldsThere['fields'] | undefined {
   for (const from of [0, 1, 2]) {
     for (const table of tables) {
       const there = from < path.length ? table.fieldsIn?.(path.slice(from)) : undefined;
