@@ -31,10 +31,8 @@ const CONNECT_SECS = 10;
 /** A lake's catalog, as each of its two clients wants it. */
 export interface LakeCatalog {
   client: ClientConfig;
-  /** For the engine, whose errors quote it: text of `key='value'`, with the file that has the password. */
-  connectionText(passwordFile: string): string;
-  /** What is to be in that file. */
-  password: string;
+  /** For the engine: text of `key='value'`. */
+  connectionText: string;
   /** Without secrets. */
   shown: string;
 }
@@ -56,6 +54,7 @@ export function lakeCatalogOf(text: string): LakeCatalog {
     port,
     dbname: database,
     user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
     connect_timeout: String(CONNECT_SECS),
     application_name: 'colloquy',
     ...Object.fromEntries(url.searchParams),
@@ -70,12 +69,10 @@ export function lakeCatalogOf(text: string): LakeCatalog {
       keepAlive: true,
       application_name: 'colloquy',
     },
-    connectionText: (passfile) =>
-      Object.entries({ ...parts, passfile })
-        .filter(([key, value]) => value !== '' && key !== 'uselibpqcompat')
-        .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
-        .join(' '),
-    password: `*:*:*:*:${decodeURIComponent(url.password).replace(/[\\:]/g, '\\$&')}\n`,
+    connectionText: Object.entries(parts)
+      .filter(([key, value]) => value !== '' && key !== 'uselibpqcompat')
+      .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
+      .join(' '),
     shown: `${host}:${port}/${database}`,
   };
 }
