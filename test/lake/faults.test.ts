@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
 import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
@@ -187,6 +188,28 @@ test('without its catalog it says so soon, and goes on by itself', async () => {
   expect(acknowledged.filter((id) => there.get(id) !== 1)).toEqual([]);
   expect([...there.values()].every((count) => count === 1)).toBe(true);
   for (const error of errors) expect(error).toMatch(/catalog|cannot be reached|lost its connection/);
+});
+
+test('queries without the catalog say so, and nothing says its password', async () => {
+  const between = await startFaultProxy(() => postgres.port);
+  const catalog = new URL(lake.catalog);
+  catalog.port = String(between.port);
+  lake = { ...lake, catalog: catalog.href };
+  const engine = await openNode();
+  await createDocs(engine);
+  await engine.addDocuments('t', [doc('a', { n: 1 })]);
+  await between.close();
+  const errors = [
+    await rowsOf(engine, 'SELECT n FROM docs').catch((error: unknown) => error),
+    await engine.addDocuments('t', [doc('b', { n: 2 })]).catch((error: unknown) => error),
+    await engine.stats('t').catch((error: unknown) => error),
+    await openNode().catch((error: unknown) => error),
+  ];
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(Error);
+    expect(String(error)).toMatch(/catalog, PostgreSQL at 127\.0\.0\.1:\d+\/lake\d+, cannot be reached/);
+    expect(inspect(error, { depth: 10 })).not.toContain(OWNER.password);
+  }
 });
 
 test('without its files it says so soon, and goes on by itself', async () => {

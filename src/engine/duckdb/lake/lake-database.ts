@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import type { Folders } from '../connections/folders.ts';
@@ -65,7 +65,7 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');
     await first.run('SET GLOBAL ducklake_retry_backoff = 1.1');
     await first.run(
-      `ATTACH ${quoteText(`ducklake:postgres:${place.catalog.connectionText}`)} AS ${quoteName(CATALOG)}
+      `ATTACH ${quoteText(`ducklake:postgres:${place.catalog.connectionText(writePassword(place))}`)} AS ${quoteName(CATALOG)}
         (DATA_PATH ${quoteText(place.data)}, METADATA_SCHEMA ${quoteText(CATALOG_SCHEMA)}, DATA_INLINING_ROW_LIMIT ${NOT_INLINED})`,
     );
     await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}."_meta"`);
@@ -96,6 +96,14 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     },
     close: () => instance.closeSync(),
   };
+}
+
+/** Its own user's alone, as PostgreSQL's clients demand. */
+function writePassword({ catalog, folders }: LakePlace): string {
+  const file = join(dirname(folders.temp), 'catalog.pass');
+  rmSync(file, { force: true });
+  writeFileSync(file, catalog.password, { mode: 0o600, flag: 'wx' });
+  return file;
 }
 
 async function loadExtensions(connection: DuckDBConnection, { extensionFolder, data }: LakePlace): Promise<void> {

@@ -39,6 +39,11 @@ export function lakeErrorText(error: unknown): string {
   return `${engineErrorText(error)}${typeof code === 'string' && code !== '' ? ` (${code})` : ''}`;
 }
 
+/** Whether a statement failed since something of the lake could not be reached. */
+export function isAway(error: unknown): boolean {
+  return says(lakeErrorText(error), [...CATALOG_AWAY, ...STORE_AWAY]);
+}
+
 /** The contract's error for a failure of a lake; `what` completes "Cannot …". */
 export function lakeError(what: string, { catalog, data }: LakePlace, error: unknown): ApiError {
   if (error instanceof ApiError) return error;

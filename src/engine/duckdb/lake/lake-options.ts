@@ -31,8 +31,10 @@ const CONNECT_SECS = 10;
 /** A lake's catalog, as each of its two clients wants it. */
 export interface LakeCatalog {
   client: ClientConfig;
-  /** For the engine: text of `key='value'`. */
-  connectionText: string;
+  /** For the engine, whose errors quote it: text of `key='value'`, with the file that has the password. */
+  connectionText(passwordFile: string): string;
+  /** What is to be in that file. */
+  password: string;
   /** Without secrets. */
   shown: string;
 }
@@ -54,7 +56,6 @@ export function lakeCatalogOf(text: string): LakeCatalog {
     port,
     dbname: database,
     user: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
     connect_timeout: String(CONNECT_SECS),
     application_name: 'colloquy',
     ...Object.fromEntries(url.searchParams),
@@ -69,10 +70,12 @@ export function lakeCatalogOf(text: string): LakeCatalog {
       keepAlive: true,
       application_name: 'colloquy',
     },
-    connectionText: Object.entries(parts)
-      .filter(([key, value]) => value !== '' && key !== 'uselibpqcompat')
-      .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
-      .join(' '),
+    connectionText: (passfile) =>
+      Object.entries({ ...parts, passfile })
+        .filter(([key, value]) => value !== '' && key !== 'uselibpqcompat')
+        .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
+        .join(' '),
+    password: `*:*:*:*:${decodeURIComponent(url.password).replace(/[\\:]/g, '\\$&')}\n`,
     shown: `${host}:${port}/${database}`,
   };
 }

@@ -1,31 +1,15 @@
-import {
-  DuckDBBlobValue,
-  type DuckDBConnection,
-  type DuckDBMaterializedResult,
-  type DuckDBPendingResult,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import { DuckDBBlobValue, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { type Run, rowsIn, type Sql } from '../connections/writer.ts';
 import { quoteText } from '../sql/names.ts';
 
 /**
- * Statements on a connection to a lake. Whoever releases a statement last closes the files that it wrote, which is tried
- * again where the store does not answer: that must be the engine's thread, not ours, which everything else waits for. So a
- * statement is released as soon as it has begun, and is planned before that, which takes its values in its text.
+ * Statements on a connection to a lake. One that is prepared belongs to our thread, which starts and releases it: both may
+ * wait for the catalog, and releasing it for the store, whose files are closed then. So statements are run as text, from
+ * its first look to its end on the engine's threads, with their values in it.
  */
 export function lakeSql(connection: DuckDBConnection): Sql {
-  const run: Run = async (text, ...values) => {
-    const prepared = await connection.prepare(withLiterals(text, values));
-    let pending: DuckDBPendingResult;
-    try {
-      pending = prepared.start();
-    } finally {
-      prepared.destroySync();
-    }
-    // What is not streamed is materialized.
-    return rowsIn((await pending.getResult()) as DuckDBMaterializedResult);
-  };
+  const run: Run = async (text, ...values) => rowsIn(await connection.run(withLiterals(text, values)));
   return Object.assign(run, { again: run });
 }
 

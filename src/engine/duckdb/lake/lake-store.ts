@@ -13,7 +13,7 @@ import { CATALOG, quoteName } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, noteText } from './fence.ts';
 import { type LakeDatabase, type LakePlace, openLakeDatabase } from './lake-database.ts';
-import { lakeError } from './lake-errors.ts';
+import { isAway, lakeError } from './lake-errors.ts';
 import { CATALOG_SCHEMA } from './lake-options.ts';
 import { lakeSql } from './lake-sql.ts';
 import { columnStatements } from './rewrite.ts';
@@ -97,6 +97,8 @@ export class LakeStore implements Store {
       return await work();
     } catch (error) {
       const cause = error instanceof ApiError ? error.cause : error;
+      // What the engine says of it is of no use to a caller.
+      if (isAway(cause)) throw this.#failed('run the query', cause);
       if (!this.#noteFailure(session, cause)) throw this.#failed('run the query', error);
       await this.#ready();
       return work();
