@@ -85,10 +85,6 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT customer:firstName FROM docs', 'SELECT customer.firstName'],
     ['SELECT COUNT(DISTINCT status, price) FROM docs', 'COUNT(DISTINCT (status, price))'],
     // Types.
-    ['SELECT sum(price) FROM docs', 'sum(TRY_CAST(price AS DOUBLE))'],
-    ['SELECT price * 2 FROM docs', 'TRY_CAST(price AS DOUBLE) * 2'],
-    ['SELECT 1 FROM docs WHERE price > 5', 'TRY_CAST(price AS DOUBLE) > 5'],
-    ['SELECT 1 FROM docs WHERE price NOT BETWEEN 1 AND 5', 'TRY_CAST(price AS DOUBLE) NOT BETWEEN'],
     ['SELECT price::DOUBLE FROM docs', 'TRY_CAST(price AS DOUBLE)'],
     ['SELECT CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
     ['SELECT year(CAST(day AS DATE)) FROM docs', "year(try_strptime(day, '%d.%m.%Y')::DATE)"],
@@ -139,6 +135,47 @@ describe('what was probably meant is said, and runs', () => {
     const { details } = await errorOf(sql);
     expect(details.correctedSql).toContain(part);
     expect((await engine.query({ sql: details.correctedSql ?? '' })).columns.length).toBeGreaterThan(0);
+  });
+});
+
+describe('numbers that are spelled with commas are in a sum, which NULL would not be', () => {
+  test.each([
+    ['SELECT sum(price) FROM docs', 'sum(CAST(price AS DOUBLE))'],
+    ['SELECT price * 2 FROM docs', 'CAST(price AS DOUBLE) * 2'],
+    ['SELECT 1 FROM docs WHERE price > 5', 'CAST(price AS DOUBLE) > 5'],
+    ['SELECT 1 FROM docs WHERE price NOT BETWEEN 1 AND 5', 'CAST(price AS DOUBLE) NOT BETWEEN'],
+  ])('%s: what is no number is named before it is left out', async (sql, part) => {
+    const { details } = await errorOf(sql);
+    expect(details.correctedSql).toContain(part);
+    expect(details.correctedSql).not.toContain('TRY_CAST');
+    const named = await errorOf(details.correctedSql ?? '');
+    expect(named.message).toContain("'none'");
+    expect(named.details.correctedSql).toContain(`TRY_${part.replace('sum(', '')}`);
+    expect((await engine.query({ sql: named.details.correctedSql ?? '' })).columns.length).toBe(1);
+  });
+
+  test.each([
+    [['1,200.50', '83.75'], '1284.25'],
+    [['83.75', '-1,200,000', '7'], '-1199909.25'],
+    [['1.234,50', '99,95', '3'], '1337.45'],
+    [['12', '1234,5'], '1246.5'],
+  ])('%j', async (amounts, sum) => {
+    const name = `amounts${amounts.length}${sum.length}`;
+    await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
+    await engine.addDocuments(
+      name,
+      amounts.map((amount, n) => doc(`${n}`, { amount })),
+    );
+    for (const asked of [`SELECT sum(amount) FROM ${name}`, `SELECT sum(amount::DOUBLE) FROM ${name}`]) {
+      let sql = asked;
+      let rows: unknown;
+      for (let tries = 0; tries < 3 && rows === undefined; tries++) {
+        const answer = await engine.query({ sql }).catch((error: ApiError) => error);
+        if (answer instanceof ApiError) sql = answer.details.correctedSql ?? '';
+        else rows = answer.rows;
+      }
+      expect(rows).toEqual([[Number(sum)]]);
+    }
   });
 });
 

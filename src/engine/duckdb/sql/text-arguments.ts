@@ -131,7 +131,7 @@ function textHint(
   if (isTime && !same.some((type) => TIME.test(type))) return null;
   const column = argumentAt(at) ?? 'x';
   const time = `${column}::TIMESTAMP`;
-  const number = `TRY_CAST(${column} AS DOUBLE)`;
+  const number = `CAST(${column} AS DOUBLE)`;
   if (name === '-' && !isTime && types.length === 2) return `${column} is text: ${number}; for a time: ${time}`;
   return `${column} is text: ${isTime ? time : number}`;
 }

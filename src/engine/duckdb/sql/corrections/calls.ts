@@ -186,8 +186,9 @@ function pathEnd(list: TokenList, start: number): number {
   return end;
 }
 
+/** A text that is no number makes it fail, and is then named: NULL in its place would be a wrong answer without a word. */
 function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
-  return instead(faulty, start, end, `TRY_CAST(${textOf(faulty, start, end)} AS ${type})`);
+  return instead(faulty, start, end, `CAST(${textOf(faulty, start, end)} AS ${type})`);
 }
 
 /** The expression that is cast by `::` at an index, from its first token. */
@@ -208,10 +209,25 @@ const tryCast: Correct = (faulty) => {
   const [operand, type, range] = castAt(faulty) ?? [];
   if (operand === undefined || type === undefined || range === undefined) return [];
   const read =
-    format === undefined ? `TRY_CAST(${operand} AS ${type})` : `try_strptime(${operand}, ${quoteText(format)})`;
+    format === undefined
+      ? (numberSpelled(said, operand, type) ?? `TRY_CAST(${operand} AS ${type})`)
+      : `try_strptime(${operand}, ${quoteText(format)})`;
   const isDate = format !== undefined && type.toLowerCase() === 'date';
   return [[instead(faulty, ...range, isDate ? `${read}::DATE` : read)]];
 };
+
+const A_NUMBER = /^(?:double|float|real|decimal|numeric|hugeint|bigint|integer|int)\b/i;
+const WITH_COMMAS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
+const COMMA_FIRST = /^-?\d{1,3}(?:(?:\.\d{3})*|\d*),\d+$/;
+
+/** How a number is read that is spelled with commas: NULL would leave it out of a sum. */
+function numberSpelled(said: string, operand: string, type: string): string | undefined {
+  const [, text = ''] = said.split("'", 3);
+  if (!A_NUMBER.test(type)) return undefined;
+  if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
+  if (COMMA_FIRST.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
+  return undefined;
+}
 
 /** The cast at the place of an error: what is cast, to what type, and its tokens. */
 function castAt(faulty: Faulty): [operand: string, type: string, range: Range] | undefined {
