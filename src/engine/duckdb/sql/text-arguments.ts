@@ -65,13 +65,19 @@ function mapHint(name: string, types: string, argumentAt: (at: number) => string
   return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value of each field (JSON; as text: e.value->>'$'), json_keys(${object}) their names.${asMap}`;
 }
 
-const AS_MAP = / As a map: to_json\(.*\)::MAP\(VARCHAR, ([A-Z]+)\)\.$/s;
-
-/** The type of all fields of the object that a message says is no map; undefined: they have several, or one that is not plain. */
-export const typeAsMap = (message: string): string | undefined => AS_MAP.exec(message)?.[1];
-
 /** Types that values have as JSON, too. */
 const PLAIN = /^(?:VARCHAR|BOOLEAN|BIGINT|HUGEINT|DOUBLE)$/;
+
+const AS_MAP = ' As a map: to_json(';
+const BEFORE_TYPE = ')::MAP(VARCHAR, ';
+
+/** The type of all fields of the object that a message says is no map; undefined: they have several, or one that is not plain. */
+export function typeAsMap(message: string): string | undefined {
+  const from = message.lastIndexOf(BEFORE_TYPE);
+  if (from === -1 || !message.includes(AS_MAP) || !message.endsWith(').')) return undefined;
+  const type = message.slice(from + BEFORE_TYPE.length, -2);
+  return PLAIN.test(type) ? type : undefined;
+}
 
 /** The plain type that all fields have of the object whose type a list of types begins with; undefined: there is none. */
 function typeOfFields(types: string): string | undefined {
