@@ -23,7 +23,9 @@ export async function runScript(
     alias: { '@duckdb/node-api': driver },
     external: [driver],
     // For packages that are no ES modules.
-    banner: { js: "import { createRequire as own } from 'node:module'; const require = own(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as requireOfPackages } from 'node:module'; const require = requireOfPackages(import.meta.url);",
+    },
     outfile: script,
     logLevel: 'error',
   });

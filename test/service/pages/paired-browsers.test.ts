@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PAIRED_DAYS, PAIRING_TTL_MS } from '../../../src/contract/browsers.ts';
-import type { Engine } from '../../../src/engine/engine.ts';
+import { type Engine, NOT_SHARED } from '../../../src/engine/engine.ts';
 import { openCatalog } from '../../../src/service/catalog/catalog.ts';
 import { createPairedBrowsers, INVITATIONS_MAX, PAIRED_MAX } from '../../../src/service/pages/paired-browsers.ts';
 import { startTestService } from '../harness.ts';
@@ -8,7 +8,7 @@ import { startTestService } from '../harness.ts';
 function scene() {
   const clock = { now: 1_000_000 };
   const state = { holds: 0 };
-  const engine = { records: [], commit: async () => undefined } as unknown as Engine;
+  const engine = { ...NOT_SHARED, records: [], commit: async () => undefined } as unknown as Engine;
   const catalog = openCatalog(engine);
   const hold = () => {
     state.holds += 1;
