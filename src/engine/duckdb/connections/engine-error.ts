@@ -1,4 +1,5 @@
-import { isOutOfSpace } from '../../../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../../../contract/errors.ts';
+import { withoutTrailing } from '../../../contract/text.ts';
 
 /** The parts of an engine error. */
 export interface EngineError {
@@ -23,7 +24,7 @@ function fieldsOf(text: string): { [key: string]: unknown } | undefined {
 }
 
 /**
- * Parses an error of the engine: JSON if `errors_as_json` is on (see `database.ts`), since only then are positions
+ * Parses an error of the engine: JSON if `errors_as_json` is on (see `instance.ts`), since only then are positions
  * given as numbers; text otherwise, for example while a file is opened.
  */
 export function readEngineError(error: unknown): EngineError {
@@ -69,5 +70,20 @@ export function isDamage(error: unknown): boolean {
     (checksum !== -1 && message.includes(' does not match', checksum)) ||
     // A truncated file; the engine's files for large queries, which may be full, have other names.
     (message.includes('could not read enough bytes from file "') && message.includes('.duckdb"'))
+  );
+}
+
+/** Its first line as part of a sentence, cut if it is long. */
+export function firstLine(message: string): string {
+  return withoutTrailing((message.split('\n', 1)[0] ?? message).slice(0, 300), '.');
+}
+
+/** The contract's error for a write that met the memory limit; undefined: `error` is another. */
+export function memoryError(what: string, error: unknown): ApiError | undefined {
+  if (!/Out of Memory|failed to pin block/i.test(engineErrorText(error))) return undefined;
+  return new ApiError(
+    'resource_exceeded',
+    `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once; thousands of different fields, those in objects included, need more memory.`,
+    { cause: error },
   );
 }

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { withoutTrailing } from '../../../contract/text.ts';
 import type { EngineSize } from '../../engine.ts';
+import { firstLine } from './engine-error.ts';
 
 /** Changes threads and memory of all connections. */
 export async function setSize(connection: DuckDBConnection, { threads, memoryBytes }: EngineSize): Promise<void> {
@@ -21,9 +21,5 @@ export function resizeError({ threads, memoryBytes }: EngineSize, error: unknown
       { cause: error },
     );
   }
-  return new ApiError(
-    'internal',
-    `${what}: ${withoutTrailing((message.split('\n', 1)[0] ?? message).slice(0, 300), '.')}.`,
-    { cause: error },
-  );
+  return new ApiError('internal', `${what}: ${firstLine(message)}.`, { cause: error });
 }

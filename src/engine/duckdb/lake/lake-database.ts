@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import type { Folders } from '../connections/folders.ts';
+import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import { CATALOG_SCHEMA, type LakeCatalog, type ObjectStore } from './lake-options.ts';
 
@@ -42,19 +43,10 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
   const { spool, exports, temp } = place.folders;
   mkdirSync(temp, { recursive: true, mode: 0o700 });
   if (place.data.startsWith('/')) mkdirSync(place.data, { recursive: true });
-  const instance = await DuckDBInstance.create(':memory:', {
-    threads: String(limits.threads),
-    memory_limit: `${limits.memoryBytes}B`,
-    temp_directory: temp,
-    allocator_background_threads: 'true',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-  });
+  const instance = await DuckDBInstance.create(':memory:', instanceOptions(limits, temp));
   try {
     const first = await instance.connect();
-    await first.run(`SET GLOBAL TimeZone = 'UTC'`);
-    await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
+    await prepare(first, limits);
     await loadExtensions(first, place);
     if (place.objectStore !== undefined) {
       for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
@@ -72,30 +64,14 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     await first.run(
       `CALL ${quoteName(CATALOG)}.set_option('data_inlining_row_limit', ${INLINED_ROWS_MAX}, schema => '_meta')`,
     );
-    await first.run(`SET GLOBAL allowed_directories = [${[place.data, spool, exports].map(quoteText).join(', ')}]`);
-    await first.run('SET GLOBAL enable_external_access = false');
-    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
-    await first.run('SET GLOBAL errors_as_json = true');
-    await first.run('SET GLOBAL lock_configuration = true');
+    await shutIn(first, [place.data, spool, exports]);
     await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
   } catch (error) {
     instance.closeSync();
     throw error;
   }
-  return {
-    async connect() {
-      const connection = await instance.connect();
-      try {
-        await connection.run(`USE ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
-      } catch (error) {
-        connection.closeSync();
-        throw error;
-      }
-      return connection;
-    },
-    close: () => instance.closeSync(),
-  };
+  return { connect: () => connectTo(instance), close: () => instance.closeSync() };
 }
 
 /** Its own user's alone, as PostgreSQL's clients demand. */

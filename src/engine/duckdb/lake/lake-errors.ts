@@ -1,6 +1,5 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { withoutTrailing } from '../../../contract/text.ts';
-import { engineErrorText } from '../connections/engine-error.ts';
+import { engineErrorText, firstLine, memoryError } from '../connections/engine-error.ts';
 import { LOST } from './fence.ts';
 import type { LakePlace } from './lake-database.ts';
 
@@ -34,7 +33,7 @@ function says(text: string, some: readonly string[]): boolean {
   return some.some((one) => folded.includes(one));
 }
 
-export function lakeErrorText(error: unknown): string {
+function lakeErrorText(error: unknown): string {
   const { code = '' } = (error ?? {}) as { code?: unknown };
   return `${engineErrorText(error)}${typeof code === 'string' && code !== '' ? ` (${code})` : ''}`;
 }
@@ -48,7 +47,7 @@ export function isAway(error: unknown): boolean {
 export function lakeError(what: string, { catalog, data }: LakePlace, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const text = lakeErrorText(error);
-  const line = withoutTrailing((text.split('\n', 1)[0] ?? text).slice(0, 300), '.');
+  const line = firstLine(text);
   const options = { cause: error };
   if (text.includes(LOST)) {
     return new ApiError(
@@ -82,12 +81,7 @@ export function lakeError(what: string, { catalog, data }: LakePlace, error: unk
       options,
     );
   }
-  if (/Out of Memory|failed to pin block/i.test(text)) {
-    return new ApiError(
-      'resource_exceeded',
-      `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once; thousands of different fields, those in objects included, need more memory.`,
-      options,
-    );
-  }
+  const full = memoryError(what, error);
+  if (full !== undefined) return full;
   return new ApiError('internal', `Cannot ${what}: ${line}.`, options);
 }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import type { Client, ClientConfig } from 'pg';
 import { createLocks, type Locks } from '../connections/locks.ts';
+import { connectClient } from './catalog-client.ts';
 import { type Held, keysOf } from './fence.ts';
 
 /** Locks over all nodes of a lake. */
@@ -42,7 +43,6 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   let isClosed = false;
 
   async function open(): Promise<LockSession> {
-    const { connectClient } = await import('./catalog-client.ts');
     const key = String(randomBytes(8).readBigInt64BE());
     const session: { -readonly [K in keyof LockSession]?: LockSession[K] } = { key, isOver: false };
     session.client = await connectClient(config, () => {

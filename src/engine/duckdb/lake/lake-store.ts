@@ -4,14 +4,14 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../../engine.ts';
 import type { Log } from '../../log.ts';
-import { isFatal } from '../connections/engine-error.ts';
+import { Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
-import { type Held, noteText } from './fence.ts';
+import { type Held, LOST, noteText } from './fence.ts';
 import { type LakeDatabase, type LakePlace, openLakeDatabase } from './lake-database.ts';
 import { isAway, lakeError } from './lake-errors.ts';
 import { CATALOG_SCHEMA } from './lake-options.ts';
@@ -44,13 +44,15 @@ const ASK_AGAIN_MS = 250;
 /** Data in a lake: transactions are its own, and durable with their commit. */
 export class LakeStore implements Store {
   readonly #options: Options;
-  #session: Promise<Session>;
+  readonly #sessions: Reopened<Session>;
   #size: EngineSize;
-  #isClosed = false;
 
   private constructor(options: Options, session: Session) {
     this.#options = options;
-    this.#session = Promise.resolve(session);
+    this.#sessions = new Reopened(session, {
+      reopen: (broken) => this.#reopen(broken),
+      failed: (error) => options.log.error({ err: error }, 'the engine failed and the lake is attached again'),
+    });
     this.#size = { threads: options.limits.threads, memoryBytes: options.limits.memoryBytes };
   }
 
@@ -63,12 +65,12 @@ export class LakeStore implements Store {
   }
 
   async connect(): Promise<DuckDBConnection> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     try {
       return await session.database.connect();
     } catch (error) {
-      if (!this.#noteFailure(session, error)) throw this.#failed('read the lake', error);
-      return (await this.#ready()).database.connect();
+      if (!this.#sessions.noteFailure(session, error)) throw this.#failed('read the lake', error);
+      return (await this.#sessions.ready()).database.connect();
     }
   }
 
@@ -92,15 +94,15 @@ export class LakeStore implements Store {
   }
 
   async attempt<T>(work: () => Promise<T>): Promise<T> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     try {
       return await work();
     } catch (error) {
       const cause = error instanceof ApiError ? error.cause : error;
       // What the engine says of it is of no use to a caller.
       if (isAway(cause)) throw this.#failed('run the query', cause);
-      if (!this.#noteFailure(session, cause)) throw this.#failed('run the query', error);
-      await this.#ready();
+      if (!this.#sessions.noteFailure(session, cause)) throw this.#failed('run the query', error);
+      await this.#sessions.ready();
       return work();
     }
   }
@@ -132,9 +134,8 @@ export class LakeStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    const session = await this.#session.catch(() => undefined);
+    if (!this.#sessions.close()) return;
+    const session = await this.#sessions.current.catch(() => undefined);
     if (session !== undefined) closeSession(session);
   }
 
@@ -171,7 +172,7 @@ export class LakeStore implements Store {
   }
 
   async #onWriter<T>(work: (writer: Writer) => Promise<T>): Promise<T> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     let writer: Writer | undefined;
     try {
       writer = session.writers.pop() ?? (await openWriter(session));
@@ -180,7 +181,7 @@ export class LakeStore implements Store {
       else session.writers.push(writer);
       return result;
     } catch (error) {
-      this.#noteFailure(session, error);
+      this.#sessions.noteFailure(session, error);
       // Closing it ends its transaction, whatever state that is in.
       writer?.connection.closeSync();
       throw error;
@@ -189,29 +190,6 @@ export class LakeStore implements Store {
 
   #failed(what: string, error: unknown): ApiError {
     return lakeError(what, this.#options.place, error);
-  }
-
-  /** Marks the session as broken if the error is fatal; returns whether it is. */
-  #noteFailure(session: Session, error: unknown): boolean {
-    if (!isFatal(error)) return false;
-    if (!session.isBroken) this.#options.log.error({ err: error }, 'the engine failed and the lake is attached again');
-    session.isBroken = true;
-    return true;
-  }
-
-  async #ready(): Promise<Session> {
-    if (this.#isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
-    const current = this.#session;
-    const session = await current;
-    if (!session.isBroken) return session;
-    if (this.#session === current) {
-      const next = this.#reopen(session);
-      this.#session = next;
-      next.catch(() => {
-        if (this.#session === next) this.#session = current;
-      });
-    }
-    return this.#session;
   }
 
   async #reopen(broken: Session): Promise<Session> {
@@ -225,7 +203,7 @@ export class LakeStore implements Store {
 
 /** Whether an error of COMMIT leaves open whether it was stored. */
 function isUnclear(error: unknown): boolean {
-  return !String(error).includes('colloquy: the lock is lost');
+  return !String(error).includes(LOST);
 }
 
 async function openSession(place: LakePlace, limits: EngineLimits): Promise<Session> {

@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
 import { foldersIn } from '../connections/folders.ts';
+import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
@@ -65,35 +66,19 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     instance = await DuckDBInstance.create(':memory:', {
-      threads: String(limits.threads),
-      memory_limit: `${limits.memoryBytes}B`,
-      temp_directory: temp,
-      // Returns memory to the system seconds after a load, not with the next load.
-      allocator_background_threads: 'true',
-      // The log is merged when nothing else writes (`store.ts`), not by a commit beside other work.
+      ...instanceOptions(limits, temp),
+      // The log is merged when nothing else writes (`file-store.ts`), not by a commit beside other work.
       checkpoint_threshold: '1000TB',
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-      allow_community_extensions: 'false',
     });
     first = await instance.connect();
-    await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    await prepare(first, limits);
     await first.run(`SET GLOBAL max_vacuum_tasks = ${VACUUM_TASKS}`);
-    // If given when the instance is created, it is reported but not enforced.
-    await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
     // The engine reads files that are loaded, and writes exported collections as Parquet, itself; the gate lets no SQL of a
     // caller name a file.
-    await first.run(`SET GLOBAL allowed_directories = [${[spool, exports].map(quoteText).join(', ')}]`);
-    // Not earlier, since it shuts out every file but the attached one, and those.
-    await first.run('SET GLOBAL enable_external_access = false');
-    // The engine's size may change at run time; no other setting may.
-    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
-    // Without this, errors do not give their positions as numbers (`engine-error.ts`).
-    await first.run('SET GLOBAL errors_as_json = true');
-    await first.run('SET GLOBAL lock_configuration = true');
+    await shutIn(first, [spool, exports]);
     if (readOnlyCause === undefined)
       await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
@@ -165,16 +150,7 @@ function databaseOf(
       return reader;
     },
     logBytes: () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
-    async connect() {
-      const connection = await instance.connect();
-      try {
-        await connection.run(`USE ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
-      } catch (error) {
-        connection.closeSync();
-        throw error;
-      }
-      return connection;
-    },
+    connect: () => connectTo(instance),
     async close() {
       const own = await reader?.catch(() => undefined);
       await detach(instance);

@@ -2,7 +2,8 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
-import { isDamage, isFatal } from '../connections/engine-error.ts';
+import { isDamage } from '../connections/engine-error.ts';
+import { closing, Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
@@ -36,10 +37,9 @@ const UNREAD_MS = 250;
  */
 export class FileStore implements Store {
   readonly #options: StoreOptions;
-  #session: Promise<Session>;
+  readonly #sessions: Reopened<Session>;
   /** The current size, which is also used when the file is reopened. */
   #size: EngineSize;
-  #isClosed = false;
   /** Separates writers from work that needs the files to stay as they are. */
   readonly #stillness = new Stillness();
   /** When the last write that counts ended (`performance.now()`). */
@@ -55,7 +55,10 @@ export class FileStore implements Store {
 
   private constructor(options: StoreOptions, session: Session) {
     this.#options = options;
-    this.#session = Promise.resolve(session);
+    this.#sessions = new Reopened(session, {
+      reopen: (broken) => this.#reopen(broken),
+      failed: (error) => options.log.error({ err: error }, 'the database failed and will be opened again'),
+    });
     this.#size = { threads: options.limits.threads, memoryBytes: options.limits.memoryBytes };
   }
 
@@ -66,12 +69,12 @@ export class FileStore implements Store {
 
   /** A connection for queries; the caller closes it. */
   async connect(): Promise<DuckDBConnection> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     try {
       return await lend(session);
     } catch (error) {
-      if (!this.#noteFailure(session, error)) throw error;
-      return lend(await this.#ready());
+      if (!this.#sessions.noteFailure(session, error)) throw error;
+      return lend(await this.#sessions.ready());
     }
   }
 
@@ -111,7 +114,7 @@ export class FileStore implements Store {
   }
 
   #tidyAfter(ms: number): void {
-    if (this.#isClosed) return;
+    if (this.#sessions.isClosed) return;
     clearTimeout(this.#quiet);
     this.#quiet = setTimeout(() => void this.#tidy(), ms).unref();
   }
@@ -119,8 +122,8 @@ export class FileStore implements Store {
   /** Merges the log into the main file if that is worth it. */
   async #tidy(): Promise<void> {
     this.#quiet = undefined;
-    const session = await this.#session.catch(() => undefined);
-    if (session === undefined || this.#isClosed || session.isBroken) return;
+    const session = await this.#sessions.current.catch(() => undefined);
+    if (session === undefined || this.#sessions.isClosed || session.isBroken) return;
     if (session.database.readOnlyCause !== undefined) return;
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
@@ -156,8 +159,8 @@ export class FileStore implements Store {
 
   /** Merges the log into the main file if it has reached its limit, or if space should be reclaimed. */
   async #mergeIfLong(): Promise<void> {
-    const session = await this.#session.catch(() => undefined);
-    if (session === undefined || session.isBroken || this.#isClosed) return;
+    const session = await this.#sessions.current.catch(() => undefined);
+    if (session === undefined || session.isBroken || this.#sessions.isClosed) return;
     if (session.database.readOnlyCause !== undefined) return;
     if (performance.now() < this.#mergeAfter) return;
     const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
@@ -185,8 +188,8 @@ export class FileStore implements Store {
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
-        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
-        if (session.isBroken || this.#isClosed) return;
+        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#sessions.isClosed;
+        if (session.isBroken || this.#sessions.isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
         await this.#withWriter(session, ({ sql }) =>
           withMarks(sql, { file: session.database.file, isMarked: true }, () =>
@@ -217,11 +220,11 @@ export class FileStore implements Store {
    * writes wait. `sql` is a single transaction, for reading; `reader` reads the file. One call at a time.
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
-    await this.#ready();
+    await this.#sessions.ready();
     return this.#stillness.alone(async () => {
       // A reopening that is under way began before `alone` was granted, and does not wait for it.
-      const session = await this.#session;
-      if (this.#isClosed) throw closing();
+      const session = await this.#sessions.current;
+      if (this.#sessions.isClosed) throw closing();
       // Reopening would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await newWriter(session);
@@ -230,7 +233,7 @@ export class FileStore implements Store {
         return await inTransaction(
           sql,
           (one) => work(one, reader),
-          () => committed(sql, (error) => this.#noteFailure(session, error)),
+          () => committed(sql, (error) => this.#sessions.noteFailure(session, error)),
         );
       } finally {
         closeWriter(session, connection);
@@ -259,15 +262,15 @@ export class FileStore implements Store {
   }
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
-    const session = await this.#ready();
-    return this.#withWriter(session, (writer) => work(writer, (error) => this.#noteFailure(session, error)));
+    const session = await this.#sessions.ready();
+    return this.#withWriter(session, (writer) => work(writer, (error) => this.#sessions.noteFailure(session, error)));
   }
 
   /** Throws the reason if the file can only be read, after trying now and then to open it for writing. */
   async #requireWritable(): Promise<void> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) session.isBroken = true;
-    const { readOnlyCause } = (await this.#ready()).database;
+    const { readOnlyCause } = (await this.#sessions.ready()).database;
     if (readOnlyCause !== undefined) throw readOnlyCause;
   }
 
@@ -280,7 +283,7 @@ export class FileStore implements Store {
       session.writers.push(writer);
       return result;
     } catch (error) {
-      this.#noteFailure(session, error);
+      this.#sessions.noteFailure(session, error);
       // Closing it ends its transaction, whatever state that is in.
       if (writer !== undefined) closeWriter(session, writer.connection);
       throw error;
@@ -303,7 +306,7 @@ export class FileStore implements Store {
 
   /** Changes threads and memory at once; if that fails, they stay as they were. One call at a time. */
   async resize(size: EngineSize): Promise<void> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     const before = this.#size;
     const connection = await this.connect();
     try {
@@ -311,7 +314,7 @@ export class FileStore implements Store {
       await setSize(connection, size);
     } catch (error) {
       // The next session opens with the new size.
-      if (this.#noteFailure(session, error)) return;
+      if (this.#sessions.noteFailure(session, error)) return;
       this.#size = before;
       await setSize(connection, before);
       throw resizeError(size, error);
@@ -321,12 +324,12 @@ export class FileStore implements Store {
   }
 
   async attempt<T>(work: () => Promise<T>): Promise<T> {
-    const session = await this.#ready();
+    const session = await this.#sessions.ready();
     try {
       return await work().catch(async (error: unknown) => {
         if (!isLost(error)) throw error;
-        this.#noteFailure(session, causeOf(error));
-        await this.#ready();
+        this.#sessions.noteFailure(session, causeOf(error));
+        await this.#sessions.ready();
         return work();
       });
     } catch (error) {
@@ -336,39 +339,14 @@ export class FileStore implements Store {
 
   /** Makes everything durable in the main file and releases it. Idempotent. */
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (!this.#sessions.close()) return;
     clearTimeout(this.#quiet);
     // Closing merges the log into the file.
     while (this.#stillness.over !== undefined) await this.#stillness.over;
-    const session = await this.#session.catch(() => undefined);
+    const session = await this.#sessions.current.catch(() => undefined);
     if (session === undefined) return;
     const isReleased = await closeSession(session);
     if (!isReleased) this.#options.log.warn({}, 'a query result that nobody read to its end keeps the database open');
-  }
-
-  /** Marks the session as broken if the error is fatal; returns whether it is. */
-  #noteFailure(session: Session, error: unknown): boolean {
-    if (!isFatal(error)) return false;
-    if (!session.isBroken) this.#options.log.error({ err: error }, 'the database failed and will be opened again');
-    session.isBroken = true;
-    return true;
-  }
-
-  async #ready(): Promise<Session> {
-    if (this.#isClosed) throw closing();
-    const current = this.#session;
-    const session = await current;
-    if (!session.isBroken) return session;
-    if (this.#session === current) {
-      const next = this.#reopen(session);
-      this.#session = next;
-      // If that fails, the next caller tries again.
-      next.catch(() => {
-        if (this.#session === next) this.#session = current;
-      });
-    }
-    return this.#session;
   }
 
   async #reopen(broken: Session): Promise<Session> {
@@ -395,8 +373,4 @@ function alterStatement(table: string, step: ColumnStep): string {
   return step.do === 'add'
     ? `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`
     : `ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${type} USING ${step.using}`;
-}
-
-function closing(): ApiError {
-  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }

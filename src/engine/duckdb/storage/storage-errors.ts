@@ -1,7 +1,13 @@
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
-import { withoutTrailing } from '../../../contract/text.ts';
-import { isDamage, isDiskFull, isFatal, engineErrorText as messageOf } from '../connections/engine-error.ts';
+import {
+  firstLine,
+  isDamage,
+  isDiskFull,
+  isFatal,
+  memoryError,
+  engineErrorText as messageOf,
+} from '../connections/engine-error.ts';
 import type { Sql } from '../connections/writer.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
 
@@ -139,16 +145,7 @@ export function writeError(what: string, file: string, error: unknown): ApiError
     );
   }
   if (isDamage(error)) return damageError(what, file, error);
-  if (/Out of Memory|failed to pin block/i.test(message)) {
-    return new ApiError(
-      'resource_exceeded',
-      `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once; thousands of different fields, those in objects included, need more memory.`,
-      { cause: error },
-    );
-  }
+  const full = memoryError(what, error);
+  if (full !== undefined) return full;
   return new ApiError('internal', `Cannot ${what}: ${firstLine(message)}.`, { cause: error });
-}
-
-function firstLine(message: string): string {
-  return withoutTrailing((message.split('\n', 1)[0] ?? message).slice(0, 300), '.');
 }
