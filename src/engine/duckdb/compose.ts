@@ -111,7 +111,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
     commit,
     spool: folders.spool,
     ...createWrites(context),
-    ...createRowLoads({ ...context, connect: () => store.connect(), reading: store.reading.bind(store) }),
+    ...createRowLoads(context),
     memoryOf: (table, source, after, max) => store.read((sql) => readMemory(sql, table, source, after, max)),
     ...createExpressions(queries, limits),
     async stats(table) {

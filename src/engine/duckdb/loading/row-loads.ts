@@ -16,19 +16,13 @@ import { parquetRelation } from './parquet-relation.ts';
 import type { Ask, Part, Relation, RelationOptions } from './relation.ts';
 import { findRefused, handOver } from './row-documents.ts';
 
-export interface RowLoadsContext extends WritesContext {
-  /** A connection for reading; the caller closes it. */
-  connect(): Promise<DuckDBConnection>;
-  reading<T>(work: () => Promise<T>): Promise<T>;
-}
-
 const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
 
 /** Rows that are looked at to tell whether objects are maps. */
 const SAMPLE = 1_000;
 
 /** Adding the rows of whole files. */
-export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows'> {
+export function createRowLoads(context: WritesContext): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows'> {
   return {
     async addRows(id, rows, options) {
       const outcome: RowsOutcome = {
@@ -84,7 +78,7 @@ export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows'
 
 const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
-function loadError(context: RowLoadsContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
+function loadError(context: WritesContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
   if (signal.aborted) return signal.reason;
   if (rows.kind === 'parquet' && isOfFile(error)) return unreadable(error, rows.path);
   return context.store.writeError('add the rows of the file', error);
@@ -106,7 +100,7 @@ function readingFor({ shape: { times, columns } }: Table, idField: string | unde
 }
 
 async function load(
-  context: RowLoadsContext,
+  context: WritesContext,
   id: string,
   rows: CsvRows | ParquetRows,
   options: RowsOptions,
@@ -163,7 +157,7 @@ function requireIdColumn({ names }: Relation, idField: string | undefined): void
 /** Of a file without rows: its columns are there all the same. */
 const NO_ROWS: PartToAdd['part'] = { from: '(SELECT 0 AS l WHERE false)', rows: 0, first: 0, last: 0 };
 
-async function withTable(context: RowLoadsContext, id: string, work: (table: Table) => Promise<void>): Promise<void> {
+async function withTable(context: WritesContext, id: string, work: (table: Table) => Promise<void>): Promise<void> {
   const { store, catalog, locks } = context;
   await locks.hold([tableLock(id)], async () => {
     const table = requireTable(catalog, id);
@@ -180,7 +174,7 @@ async function withTable(context: RowLoadsContext, id: string, work: (table: Tab
 
 type Read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) => Promise<T>;
 
-async function planFor(context: RowLoadsContext, table: Table, relation: Relation, read: Read): Promise<RowsPlan> {
+async function planFor(context: WritesContext, table: Table, relation: Relation, read: Read): Promise<RowsPlan> {
   const plan = planRows(table.shape, relation.columns, relation.key);
   if (!hasNewMaps(table.shape, plan.shape)) return plan;
   const [first] = relation.parts;
@@ -195,13 +189,13 @@ async function planFor(context: RowLoadsContext, table: Table, relation: Relatio
 
 /** Reads on a connection of its own, which an abort interrupts. */
 async function onConnection<T>(
-  { connect, reading }: RowLoadsContext,
+  { store }: WritesContext,
   signal: AbortSignal,
   work: (ask: Ask, connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
-  return await reading(async () => {
+  return await store.reading(async () => {
     signal.throwIfAborted();
-    const connection = await connect();
+    const connection = await store.connect();
     const stop = () => connection.interrupt();
     signal.addEventListener('abort', stop);
     try {

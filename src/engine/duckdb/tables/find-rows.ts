@@ -53,6 +53,11 @@ export function rowKeyOf({ shape }: Table): RowKey {
   return [...shape.columns.keys()].some((name) => foldName(name) === ROW_NUMBER.column) ? ID : ROW_NUMBER;
 }
 
+/** A row's key as JSON. */
+export function keyText(key: unknown): string {
+  return typeof key === 'bigint' ? String(key) : JSON.stringify(key);
+}
+
 /**
  * The rows that have these ids, including those past the retention but not those in the trash, in no particular order.
  * `sql` is a transaction that may write.
@@ -84,7 +89,7 @@ export function findDeleted(
 
 /**
  * The rows that meet a condition, in which `$1` may be a value. A checkpoint may renumber rows, even between two statements of a transaction;
- * none runs beside a transaction that may write (`Store`).
+ * none runs beside a transaction that may write (`FileStore`).
  */
 async function rowsWhere(sql: Sql, table: Table, condition: string, ...values: string[]): Promise<FoundRow[]> {
   const key = rowKeyOf(table);

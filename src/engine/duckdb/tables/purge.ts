@@ -3,7 +3,7 @@ import type { Sql } from '../connections/store.ts';
 import { quoteText } from '../sql/names.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, IS_LIVE } from './columns.ts';
-import { rowKeyOf } from './find-rows.ts';
+import { keyText, rowKeyOf } from './find-rows.ts';
 import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 
@@ -20,10 +20,9 @@ export async function purgeExpired(sql: Sql, table: Table, nowMs: number): Promi
     `SELECT ${key}, strlen(${columnsText(columnNames(table.shape))}) FROM ${name}
      WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs, now)}) LIMIT ${STEP_MAX}`,
   );
-  const keys = rows.map(([one]) => (typeof one === 'bigint' ? String(one) : JSON.stringify(one)));
   await sql(
     `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN (SELECT unnest(from_json($1, '["${type}"]')))`,
-    `[${keys.join(',')}]`,
+    `[${rows.map(([one]) => keyText(one)).join(',')}]`,
   );
   return { docCount: rows.length, bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
 }

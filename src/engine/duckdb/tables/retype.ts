@@ -9,7 +9,7 @@ import { typeOf } from '../values/types.ts';
 import { toJson } from './alter.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { HASH_COLUMN, type TableShape } from './columns.ts';
-import { rowKeyOf } from './find-rows.ts';
+import { keyText, rowKeyOf } from './find-rows.ts';
 import { columnsText, documentFrom } from './read-back.ts';
 import { type RowMatch, updateRows } from './update-rows.ts';
 
@@ -111,8 +111,4 @@ function matchOf(table: Table): RowMatch {
   const { column, type } = rowKeyOf(table);
   const hash = quoteName(HASH_COLUMN);
   return { key: (of) => (type === 'BIGINT' ? `${of}${column}` : `concat(${of}${hash}, ' ', ${of}${column})`), type };
-}
-
-function keyText(key: unknown): string {
-  return typeof key === 'bigint' ? String(key) : JSON.stringify(key);
 }
