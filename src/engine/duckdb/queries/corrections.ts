@@ -82,7 +82,7 @@ async function errorOf(
 ): Promise<ApiError | null | undefined> {
   try {
     await resume(connection);
-    await attemptAgain(connection, sql, [objectsAsMaps(names), timeCasts, secondSpellings], async (written) => {
+    await attemptAgain(connection, sql, [objectsAsMaps(), timeCasts, secondSpellings], async (written) => {
       const values = bindParameters(written.parameters, parameters, true);
       const passed = await open(connection, written, names, signal);
       requireCasts(passed, values);

@@ -1,7 +1,5 @@
 import { mapOfObject } from '../sql/corrections/calls.ts';
 import { edited } from '../sql/corrections/faulty.ts';
-import { tablesNamed } from '../sql/corrections/names.ts';
-import type { Names } from '../sql/names.ts';
 import { OBJECT_NO_MAP } from '../sql/text-arguments.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { isOfSql, type Way } from './again.ts';
@@ -15,7 +13,7 @@ const CALLS_MAX = 8;
  * is nothing that who asks should have to know. Not if the values would be JSON: compared with text they are silently
  * never equal. For one statement.
  */
-export function objectsAsMaps(names: Names): Way {
+export function objectsAsMaps(): Way {
   let left = CALLS_MAX;
   return {
     isFor: ({ error }) => isOfSql(error) && error.message.includes(OBJECT_NO_MAP),
@@ -24,8 +22,7 @@ export function objectsAsMaps(names: Names): Way {
       left -= 1;
       const list = tokenList(sql);
       const [said = ''] = error.message.split('\n', 1);
-      const tables = tablesNamed(list, names);
-      const [edits] = mapOfObject({ sql, list, at: tokenAt(sql, list, error), said, message: error.message, tables });
+      const [edits] = mapOfObject({ sql, list, at: tokenAt(sql, list, error), said, message: error.message });
       if (edits === undefined || edits.some(({ text }) => text.endsWith('MAP(VARCHAR, JSON)'))) return null;
       return { sql: edited(sql, edits), second: new Set(), statement: undefined, errors: [] };
     },

@@ -178,7 +178,7 @@ interface Turn {
 function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
   const valuesOf = async (sql: string) =>
     (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
-  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(parts.names), timeCasts, secondSpellings];
+  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(), timeCasts, secondSpellings];
 }
 
 function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<QueryOutcome> {

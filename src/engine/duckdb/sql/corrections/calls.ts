@@ -13,7 +13,7 @@ import { formatsOf, noTimeIn } from './time-formats.ts';
 /** Calls of functions that are called otherwise here, and casts that are missing. */
 
 /** The texts of the arguments of a call. */
-function argumentsOf(faulty: Faulty, call: number): string[] {
+function argumentsOf(faulty: Pick<Faulty, 'sql' | 'list'>, call: number): string[] {
   const { list } = faulty;
   const ends = list.endsOf(call + 1);
   if (ends.length === 1 && ends[0] === call + 2) return [];
@@ -135,7 +135,7 @@ const datePart: Correct = (faulty) => {
  * A function of maps, of an object. The type of its values is that which the engine has bound: that of a field of this name
  * may be another, as a text may have several. Only of a path, since `COLUMNS` are several objects.
  */
-export const mapOfObject: Correct = (faulty) => {
+export const mapOfObject = (faulty: Omit<Faulty, 'tables'>): Edit[][] => {
   const { said, message, list, at } = faulty;
   // The place may be one within a macro: then it says nothing of this text.
   const isOfThis = message.includes(OBJECT_NO_MAP) && said.includes(`'${wordOf(list[at])}(STRUCT(`);
