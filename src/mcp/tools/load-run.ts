@@ -107,13 +107,13 @@ function hasDocuments(
   return false;
 }
 
-/** Creates the collection of a load. */
-function create(
+/** Creates the collection, and the workspace if that is missing too. */
+async function create(
   client: ToolContext['client'],
   { workspace, collection }: Target,
   { event_time: eventTime, types }: LoadInput,
   signal: AbortSignal,
-) {
+): Promise<void> {
   const call = {
     workspace,
     name: collection,
@@ -121,21 +121,12 @@ function create(
     recognize_times: types !== 'text',
     ...(eventTime === undefined ? {} : { event_time_info: eventTime }),
   };
-  return makeCollection(client, call, signal);
-}
-
-/** Creates a collection, and its workspace if that is missing too. */
-async function makeCollection(
-  client: ToolContext['client'],
-  call: Parameters<ToolContext['client']['createCollection']>[0],
-  signal: AbortSignal | undefined,
-): Promise<void> {
   const createCollection = () => client.createCollection(call, { signal });
   try {
     await createCollection();
   } catch (error) {
     if (!(error instanceof ApiError) || error.details.messageKey !== 'WORKSPACE_NOT_FOUND') throw error;
-    await client.createWorkspace({ name: call.workspace }, { signal });
+    await client.createWorkspace({ name: workspace }, { signal });
     await createCollection();
   }
 }
