@@ -63,7 +63,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
   sharing.onRows((tables) => {
     for (const table of tables) stats.forget(table);
   });
-  const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });
+  const shortcuts = createShortcuts({ names: catalog.names, shown: catalog.shown, limits, source: store, log, off });
   const transaction = store.transaction.bind(store);
   const context = { store, catalog, locks, transaction, shortcuts, written: stats.forget };
   const resizes = createLocks();

@@ -12,6 +12,7 @@ import { lakeError } from './lake/lake-errors.ts';
 import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
 import { type LakeOptions, lakeCatalogOf, lakeDataOf } from './lake/lake-options.ts';
 import { LakeStore } from './lake/lake-store.ts';
+import { shownColumn } from './lake/shown-columns.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
@@ -62,7 +63,7 @@ interface Opening {
 async function openOn(place: LakePlace, parts: EngineParts, { client, closing }: Opening): Promise<Engine> {
   const node = randomUUID();
   const failed = (error: unknown) => lakeError('write to the lake', place, error);
-  const catalog = createCatalog();
+  const catalog = createCatalog(shownColumn);
   const late: { changes?: LakeChanges } = {};
   const listeners: ((tables: readonly string[]) => void)[] = [];
   const locks: LakeLocks = createLakeLocks({

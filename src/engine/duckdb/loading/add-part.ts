@@ -6,7 +6,7 @@ import type { Sql } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { acceptDocuments, outcomesOf } from '../tables/accept.ts';
 import { dataTable, putTable, type Table, tableOf } from '../tables/catalog.ts';
-import { HASH_COLUMN, hashOf, IS_LIVE } from '../tables/columns.ts';
+import { COMPARED_ID, HASH_COLUMN, hashOf, IS_LIVE } from '../tables/columns.ts';
 import { fieldNewsOf } from '../tables/field-news.ts';
 import { rowKeyOf } from '../tables/find-rows.ts';
 import { oldestKeptMicros } from '../tables/retention.ts';
@@ -163,7 +163,7 @@ async function nameIds(
   await sql(
     `CREATE TEMP TABLE rows_olds AS
      SELECT ${quoteName(ID_COLUMN)} AS old_id, ${rowKey} AS old_key, ${quoteName(TIME_COLUMN)} AS old_time
-     FROM ${data} JOIN (${hashes}) ON ${quoteName(HASH_COLUMN)} = row_hash AND ${quoteName(ID_COLUMN)} = row_id`,
+     FROM ${data} JOIN (${hashes}) ON ${quoteName(HASH_COLUMN)} = row_hash AND ${COMPARED_ID} = row_id`,
   );
   const [found = []] = await sql(`SELECT count(*), count(*) FILTER (${isVisible(table, 'old_time')}) FROM ${OLDS}`);
   const [olds, visibleOlds] = found.map(Number) as [number, number];

@@ -2,7 +2,7 @@ import { type DuckDBConnection, VARCHAR } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, serialize } from '../gate/parse.ts';
-import { CATALOG, foldName, ID_COLUMN, type Names, quoteName, quoteText } from '../sql/names.ts';
+import { CATALOG, foldName, ID_COLUMN, type Names, quoteName, quoteText, type ShownColumn } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
 import { applySplices } from '../sql/splices.ts';
 import { isNode, isSameTree, type Node, nodesIn } from '../sql/tree.ts';
@@ -58,13 +58,13 @@ interface Known {
 const SMALL_MS = 30_000;
 
 /** A collection with at least `rowsMin` rows is large enough. */
-export function createLookups(names: Names, rowsMin: number): Lookups {
+export function createLookups(names: Names, rowsMin: number, shown?: ShownColumn): Lookups {
   const statements = new WeakMap<Opened, Known>();
 
   const knownOf = (opened: Opened) => {
     const found = statements.get(opened);
     if (found !== undefined) return found;
-    const draft = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
+    const draft = opened.namesVersion === names.version ? draftLookup(opened, names, shown) : null;
     const made: Known = { draft, smallUntil: 0, checked: undefined };
     statements.set(opened, made);
     return made;
@@ -178,7 +178,7 @@ function lengthOf(bytes: Buffer, at: number, name: string, isQualified: boolean)
 }
 
 /** Drafts the lookup of a statement that passed the gate; null if it is none. */
-function draftLookup({ statement, passed }: Opened, names: Names): Draft | null {
+function draftLookup({ statement, passed }: Opened, names: Names, shown: ShownColumn | undefined): Draft | null {
   const { tree, tables, splices } = passed;
   if (statement.explain !== '' || !isNode(tree) || !isNode(tree['node'])) return null;
   const query = tree['node'];
@@ -200,7 +200,7 @@ function draftLookup({ statement, passed }: Opened, names: Names): Draft | null 
   const bytes = Buffer.from(statement.body);
   const length = lengthOf(bytes, at, name, written.length > 0);
   if (length === null) return null;
-  const rows = `(${table.lookup.rows(found.id)})`;
+  const rows = `(${table.lookup.rows(found.id, shown)})`;
   const replaced = { at, length, text: known === alias ? rows : `${rows} AS ${quoteName(name)}` };
   return {
     sql: applySplices(bytes, [...new Map(splices).set(at, replaced).values()]).sql,

@@ -1,6 +1,6 @@
 import type { EngineLimits } from '../../engine.ts';
 import type { Log } from '../../log.ts';
-import type { Names } from '../sql/names.ts';
+import type { Names, ShownColumn } from '../sql/names.ts';
 import { type ColumnUpdates, columnUpdates } from './column-updates.ts';
 import { createKnownIds, type KnownIds, type KnownIdsSource } from './known-ids.ts';
 import { createKnownStatements, type KnownStatements } from './known-statements.ts';
@@ -23,6 +23,8 @@ export type ShortcutName = keyof Shortcuts;
 
 interface Context {
   names: Names;
+  /** As `Catalog.shown`. */
+  shown: ShownColumn | undefined;
   limits: Pick<EngineLimits, 'lookupRowsMin'>;
   source: KnownIdsSource;
   log: Log;
@@ -45,10 +47,10 @@ const NONE: Shortcuts = {
   columnUpdates: { try: async () => undefined },
 };
 
-export function createShortcuts({ names, limits, source, log, off = [] }: Context): Shortcuts {
+export function createShortcuts({ names, shown, limits, source, log, off = [] }: Context): Shortcuts {
   const all: Shortcuts = {
     knownStatements: createKnownStatements(names),
-    lookups: createLookups(names, limits.lookupRowsMin),
+    lookups: createLookups(names, limits.lookupRowsMin, shown),
     knownIds: createKnownIds(source, log),
     unparsed,
     columnUpdates,

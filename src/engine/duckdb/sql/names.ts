@@ -75,7 +75,7 @@ export interface NamedTable {
   /** How to find a document without reading the whole collection. */
   lookup?: {
     /** The SELECT of what SQL sees of the rows that may have this id, which is an SQL expression. */
-    rows(id: string): string;
+    rows(id: string, shown: ShownColumn | undefined): string;
     /** The SELECT of the number of rows, those that take up space after being deleted included. */
     size: string;
   };
@@ -86,6 +86,9 @@ export interface NamedTable {
   /** A short text that is the same for the same columns, also over restarts. */
   definition?(): string;
 }
+
+/** SQL for what views show of a column, given its name as SQL and its type. */
+export type ShownColumn = (name: string, type: string) => string;
 
 /** What names in SQL currently stand for: always in step with the last committed change. */
 export interface Names {

@@ -7,11 +7,14 @@ import {
   CATALOG,
   createNames,
   foldName,
+  ID_COLUMN,
   type NamedTable,
   type NameIndex,
   quoteName,
   quoteText,
+  type ShownColumn,
   schemaOf,
+  TIME_COLUMN,
 } from '../sql/names.ts';
 import { holdsTyped } from '../values/as-written.ts';
 import { jsonFieldsOf } from '../values/json-fields.ts';
@@ -50,6 +53,8 @@ export interface Alias extends NamedTable {
 /** The part of the stored metadata that the engine keeps in memory: changed only after the change is durable. */
 export interface Catalog {
   readonly names: NameIndex;
+  /** How views show columns where that is not as they are. */
+  readonly shown: ShownColumn | undefined;
   /** By table id. */
   readonly tables: Map<string, Table>;
   /** By table id: tables in the trash, which have no name. */
@@ -61,9 +66,10 @@ export interface Catalog {
   records: readonly StoredRecord[];
 }
 
-export function createCatalog(): Catalog {
+export function createCatalog(shown?: ShownColumn): Catalog {
   return {
     names: createNames(),
+    shown,
     tables: new Map(),
     trashed: new Map(),
     aliases: new Map(),
@@ -86,8 +92,8 @@ export function tableOf(
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
   const lookup = {
-    rows: (wanted: string) =>
-      visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`),
+    rows: (wanted: string, shown: ShownColumn | undefined) =>
+      visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`, shown),
     size: `SELECT estimated_size FROM duckdb_tables()
       WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = ${quoteText(id)}`,
   };
@@ -126,14 +132,16 @@ export function tableOf(
  * What a collection's view shows of the rows that meet `condition`. A transaction that began later may see columns that
  * the shape does not know yet: they come after the known ones, as they do in the view.
  */
-function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>, condition: string) {
+function visibleRows(
+  { id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>,
+  condition: string,
+  shown: ShownColumn | undefined,
+) {
   const known = columnNames(shape).map(quoteName);
   const first = known.slice(0, known.length - lastColumns(shape).length);
-  const columns = [
-    ...first,
-    `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`,
-    ...known.slice(first.length),
-  ];
+  const others = `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`;
+  // Of those that are not known, how they are shown is not either.
+  const columns = shown === undefined ? [...first, others, ...known.slice(first.length)] : shownColumns(shape, shown);
   const kept = andKept(retentionSecs);
   return `SELECT ${columns.join(', ')} FROM ${dataTable(id)} WHERE ${condition}${kept}`;
 }
@@ -366,14 +374,31 @@ export async function updateShape(sql: Sql, table: Table): Promise<void> {
  * Creates the view through which SQL sees a collection, or replaces it: after a change of columns, or of whether there
  * are rows in the trash. Only then does it leave these out, since the engine plans joins by the number of conditions.
  */
-export async function createView(sql: Sql, table: Table, hasDeleted: boolean): Promise<void> {
-  const columns = columnNames(table.shape).map(quoteName).join(', ');
+export async function createView(
+  sql: Sql,
+  catalog: Pick<Catalog, 'shown'>,
+  table: Table,
+  hasDeleted: boolean,
+): Promise<void> {
+  const columns = shownColumns(table.shape, catalog.shown).join(', ');
   const conditions = [
     ...(hasDeleted ? [IS_LIVE] : []),
     ...(table.retentionSecs === null ? [] : [isKept(table.retentionSecs)]),
   ];
   const visible = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   await sql(`CREATE OR REPLACE VIEW ${viewOf(table)} AS SELECT ${columns} FROM ${dataTable(table.id)}${visible}`);
+}
+
+/** The columns of a collection's view, as SQL. */
+function shownColumns(shape: TableShape, shown: ShownColumn | undefined): string[] {
+  if (shown === undefined) return columnNames(shape).map(quoteName);
+  const show = (name: string, type: string) => `${shown(quoteName(name), type)} AS ${quoteName(name)}`;
+  return [
+    show(ID_COLUMN, 'VARCHAR'),
+    quoteName(TIME_COLUMN),
+    ...[...shape.columns].map(([name, one]) => show(name, typeOf(one))),
+    ...lastColumns(shape).map((name) => show(name, 'JSON')),
+  ];
 }
 
 export function viewOf(table: NamedTable): string {

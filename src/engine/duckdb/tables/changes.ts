@@ -148,7 +148,7 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
         `CREATE TABLE ${dataTable(table.id)} (${quoteName(ID_COLUMN)} VARCHAR NOT NULL, ${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL,
           ${quoteName(HASH_COLUMN)} UBIGINT NOT NULL)`,
       );
-      await createView(sql, table, false);
+      await createView(sql, catalog, table, false);
       await insertTable(sql, table);
     },
     remember: () => putTable(catalog, table),
@@ -210,7 +210,7 @@ function planRestoreCollection(catalog: Catalog, staged: Catalog, id: string): S
   putTable(staged, table);
   return {
     async run(sql) {
-      await createView(sql, table, catalog.withDeleted.has(id));
+      await createView(sql, catalog, table, catalog.withDeleted.has(id));
       await updateTrashed(sql, id, false);
     },
     remember() {

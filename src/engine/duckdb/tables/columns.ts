@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../contract/jso
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import type { NewDocument } from '../../engine.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { opaqueText } from '../sql/opaque-text.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
 /** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */
@@ -54,6 +55,9 @@ const HASHES_FROM = '9223372036854775808::UBIGINT';
 export function hashOf(id: string): string {
   return `((md5_number(${id}) >> 64)::UBIGINT | ${HASHES_FROM})`;
 }
+
+/** A row's id, to be compared with: as SQL. */
+export const COMPARED_ID = opaqueText(quoteName(ID_COLUMN));
 
 /** SQL condition for a row that is not in the trash. */
 export const IS_LIVE = `${quoteName(HASH_COLUMN)} >= ${HASHES_FROM}`;

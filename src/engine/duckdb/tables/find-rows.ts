@@ -1,7 +1,7 @@
 import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
+import { COMPARED_ID, HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
 import { andKept, oldestKeptMicros } from './retention.ts';
 
 /** A document's row in its table. */
@@ -84,7 +84,7 @@ export function findDeleted(
   const page = `ORDER BY ${id} LIMIT ${max}`;
   return after === undefined
     ? rowsWhere(sql, table, `${isOf} ${page}`)
-    : rowsWhere(sql, table, `${isOf} AND ${id} > $1 ${page}`, after);
+    : rowsWhere(sql, table, `${isOf} AND ${COMPARED_ID} > $1 ${page}`, after);
 }
 
 /**
@@ -105,7 +105,7 @@ async function rowsWhere(sql: Sql, table: Table, condition: string, ...values: s
 /** SQL condition for the rows that are visible now and have one of these ids, which are `$1`, a JSON array. */
 export function isVisible(table: Table, ids: readonly string[]): string {
   const listed = ids.length === 1 ? `= ${FIRST_LISTED}` : `IN (${LISTED})`;
-  return `${mayHave(table, ids.length)} AND ${quoteName(ID_COLUMN)} ${listed}${andKept(table.retentionSecs)}`;
+  return `${mayHave(table, ids.length)} AND ${COMPARED_ID} ${listed}${andKept(table.retentionSecs)}`;
 }
 
 /** Deletes the visible rows with these ids for good; returns their number. */

@@ -1,5 +1,6 @@
 import type { Batch } from '../../batches.ts';
 import type { Sql } from '../connections/store.ts';
+import { opaqueText } from '../sql/opaque-text.ts';
 
 /*
  * What the sources of tables remember of single items at the other end. It may be millions of entries, so it is neither
@@ -15,7 +16,7 @@ export async function storeMemory(sql: Sql, table: string, memory: NonNullable<B
   const gone = [...forget, ...put.keys()];
   for (let at = 0; at < gone.length; at += AT_ONCE) {
     await sql(
-      `DELETE FROM "_meta"."memory" WHERE table_id = $1 AND source = $2 AND key IN (SELECT unnest(from_json($3, '["VARCHAR"]')))`,
+      `DELETE FROM "_meta"."memory" WHERE table_id = $1 AND source = $2 AND ${opaqueText('key')} IN (SELECT unnest(from_json($3, '["VARCHAR"]')))`,
       table,
       source,
       JSON.stringify(gone.slice(at, at + AT_ONCE)),

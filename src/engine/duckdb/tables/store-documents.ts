@@ -206,7 +206,7 @@ export async function alterTable(
   const statements = store.columnStatements(data, steps);
   for (const statement of statements) await sql(statement);
   // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
-  if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));
+  if (statements.length > 0) await createView(sql, catalog, after, catalog.withDeleted.has(after.id));
   for (const alias of aliasesOver(catalog, after.id)) {
     const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
     await createAliasView(sql, alias, tables);

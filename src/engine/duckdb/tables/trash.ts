@@ -2,6 +2,7 @@ import { stringifyJson } from '../../../contract/json/json.ts';
 import type { Kept } from '../../engine.ts';
 import type { Sql } from '../connections/store.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { opaqueText } from '../sql/opaque-text.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
@@ -162,7 +163,7 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
   const shape = storedShape(trash, String(stored[0]));
   const rows = await sql(
     `SELECT id, epoch_us(event_time), fields::VARCHAR, extra::VARCHAR, strays::VARCHAR FROM "_meta"."trash_documents"
-     WHERE trash = $1 AND id IN (
+     WHERE trash = $1 AND ${opaqueText('id')} IN (
        SELECT id FROM (
          SELECT id, bytes, sum(bytes) OVER before AS upto
          FROM "_meta"."trash_documents" WHERE trash = $1 AND NOT ${hasId(table)}
@@ -179,7 +180,11 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
 
 /** Removes documents from the trash; returns what is left there under the same name. */
 export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]): Promise<Kept> {
-  await sql(`DELETE FROM "_meta"."trash_documents" WHERE trash = $2 AND id IN (${LISTED})`, JSON.stringify(ids), trash);
+  await sql(
+    `DELETE FROM "_meta"."trash_documents" WHERE trash = $2 AND ${opaqueText('id')} IN (${LISTED})`,
+    JSON.stringify(ids),
+    trash,
+  );
   const [row] = await sql(
     'SELECT count(*), coalesce(sum(bytes), 0) FROM "_meta"."trash_documents" WHERE trash = $1',
     trash,
@@ -210,5 +215,5 @@ export async function dropKept(sql: Sql, trash: readonly string[]): Promise<void
 
 /** SQL condition: the table has a document with the id `id`, which may be past the retention (see `restoreRows`). */
 function hasId(table: Table): string {
-  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}))`;
+  return `(${opaqueText('id')} IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}))`;
 }

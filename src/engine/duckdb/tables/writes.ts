@@ -266,7 +266,7 @@ async function trashExisting(
     transaction(async (sql) => {
       const { deleted, kept } = await keepDocuments(sql, table, ids, keep.trash);
       if (deleted === 0) return 0;
-      if (isFirst) await createView(sql, table, true);
+      if (isFirst) await createView(sql, catalog, table, true);
       await storeRecord(sql, keep.record(kept));
       return deleted;
     });
