@@ -49,6 +49,7 @@ export function readConfig(command: CommandName, flags: Texts, env: Environment 
   const config = { ...checked.data, apiKey: checked.data.apiKey ?? keyOfFile(checked.data, flags) };
   if ((CLIENT as readonly CommandName[]).includes(command)) checkRemote(config, flags);
   if (command === 'serve') checkListening(config, flags);
+  if (command === 'serve' || command === 'doctor') checkLake(config, flags);
   return config;
 }
 
@@ -135,6 +136,32 @@ function checkListening({ host, tlsCert, tlsKey, behindTlsProxy }: Config, flags
   throw new UsageError(
     `${sourceOf('host', flags)} is ${JSON.stringify(host)}, which others can reach, and plain http would show API keys to the network. Give --tls-cert and --tls-key, or say --behind-tls-proxy if a proxy in front terminates TLS.`,
   );
+}
+
+/** The settings of a lake that mean nothing without one. */
+const OF_LAKE = ['lakePassword', 'lakePasswordFile', 'lakeData', 'lakeEndpoint', 'lakeRegion'] as const;
+
+function checkLake(config: Config, flags: Texts): void {
+  const { lake, lakeData, lakePassword, lakePasswordFile } = config;
+  if (lake === undefined) {
+    const given = OF_LAKE.find((key) => config[key] !== undefined);
+    if (given === undefined) return;
+    throw new UsageError(`${sourceOf(given, flags)} is set, but ${sourceOf('lake', {})} is not. Set both, or neither.`);
+  }
+  const inUrl = URL.canParse(lake) && new URL(lake).password !== '';
+  if (inUrl && 'lake' in flags) {
+    throw new UsageError(
+      '--lake has a password, which every user of this machine can read off the command line. Give it as COLLOQUY_LAKE_PASSWORD or in --lake-password-file.',
+    );
+  }
+  const passwords = [inUrl, lakePassword !== undefined, lakePasswordFile !== undefined].filter(Boolean).length;
+  if (passwords > 1) {
+    throw new UsageError(
+      'the password of the lake is given more than once: in COLLOQUY_LAKE, COLLOQUY_LAKE_PASSWORD or --lake-password-file. Keep one of them.',
+    );
+  }
+  if (lakeData === undefined)
+    throw new UsageError(`${sourceOf('lake', flags)} is set, but --lake-data is not. Say where the lake's files are.`);
 }
 
 // The variables that a process of this program needs. Others, which may be secrets of other programs, are not passed

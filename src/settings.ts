@@ -285,6 +285,65 @@ export const SETTINGS = {
     meaning:
       'Proxies whose X-Forwarded-For is believed, for the IP allowlist; addresses or CIDR ranges, separated by commas',
   },
+  lake: {
+    schema: z.string().optional(),
+    env: 'COLLOQUY_LAKE',
+    flag: '--lake <url>',
+    commands: ['serve', 'doctor'],
+    defaultShown: 'none',
+    meaning:
+      'Keep the data in a lake, which any number of services share: its catalog, postgres://user@host/database?sslmode=verify-full',
+  },
+  lakePassword: {
+    schema: z.string().optional(),
+    env: 'COLLOQUY_LAKE_PASSWORD',
+    commands: ['serve', 'doctor'],
+    meaning: 'Password of the user in --lake',
+    secret: true,
+  },
+  lakePasswordFile: {
+    schema: file,
+    env: 'COLLOQUY_LAKE_PASSWORD_FILE',
+    flag: '--lake-password-file <file>',
+    commands: ['serve', 'doctor'],
+    meaning: 'File that holds it, in the place of COLLOQUY_LAKE_PASSWORD',
+  },
+  lakeData: {
+    schema: z.string().optional(),
+    env: 'COLLOQUY_LAKE_DATA',
+    flag: '--lake-data <place>',
+    commands: ['serve', 'doctor'],
+    meaning: "The lake's files: s3://bucket/prefix, or the whole path of a folder that all nodes share",
+  },
+  lakeEndpoint: {
+    schema: z.string().optional(),
+    env: 'COLLOQUY_LAKE_ENDPOINT',
+    flag: '--lake-endpoint <url>',
+    commands: ['serve', 'doctor'],
+    defaultShown: "AWS's own",
+    meaning: "URL of the store of --lake-data, for one that is not AWS's but speaks S3",
+  },
+  lakeRegion: {
+    schema: z
+      .string()
+      .regex(/^[a-z\d-]{1,40}$/, 'expected a region such as eu-central-1')
+      .optional(),
+    env: 'COLLOQUY_LAKE_REGION',
+    flag: '--lake-region <name>',
+    commands: ['serve', 'doctor'],
+    defaultShown: 'AWS_REGION, or us-east-1',
+    meaning:
+      'Region of the bucket. Signing in is as with the tools of AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+  },
+  extensionDir: {
+    schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
+    env: 'COLLOQUY_EXTENSION_DIR',
+    flag: '--extension-dir <folder>',
+    commands: ['serve', 'doctor'],
+    defaultShown: 'downloaded at the first start',
+    meaning:
+      "Folder with the engine's extensions for lakes, where nothing may be downloaded: ducklake, postgres_scanner and httpfs, each as <name>.duckdb_extension",
+  },
   queryTimeoutMs: {
     schema: integer(1, 86_400_000).optional(),
     env: 'COLLOQUY_QUERY_TIMEOUT_MS',

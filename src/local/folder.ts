@@ -9,6 +9,8 @@ import { ApiError } from '../contract/errors.ts';
 export interface DataFolder {
   path: string;
   databaseFile: string;
+  /** In the place of a database, where the data are in a lake. */
+  nodeFile: string;
   /** Unix socket, or named pipe on Windows; in the folder itself unless its path would be too long. */
   socketPath: string;
   logFile: string;
@@ -26,6 +28,7 @@ export interface DataFolder {
 }
 
 const DATABASE = '_colloquy.duckdb';
+const NODE = '_node.duckdb';
 // The system's limits are 108 on Linux and 104 on macOS, with the final NUL.
 const SOCKET_PATH_BYTES_MAX = 100;
 
@@ -67,6 +70,7 @@ export async function openFolder(path: string): Promise<DataFolder> {
   return {
     path: real,
     databaseFile: join(real, DATABASE),
+    nodeFile: join(real, NODE),
     socketPath: await socketPathFor(real),
     logFile: join(real, 'service.log'),
     adminKeyFile: join(real, 'admin.key'),
@@ -178,5 +182,16 @@ export async function refuseHalfRestored({ path, databaseFile }: DataFolder): Pr
   throw new ApiError(
     'internal',
     `Cannot serve the data folder "${path}": a restore is under way, or was killed, and has moved what was stored into "${half.aside}". If none runs, move those files back into the folder, remove "${half.staged}", and restore again.`,
+  );
+}
+
+/** Throws `invalid_input` where a folder with a database is to be a node's of a lake, or the other way round. */
+export function refuseOtherData({ path, databaseFile, nodeFile }: DataFolder, isNode: boolean): void {
+  if (!existsSync(isNode ? databaseFile : nodeFile)) return;
+  throw new ApiError(
+    'invalid_input',
+    isNode
+      ? `Cannot serve a lake from the data folder "${path}": it has a database of its own, which nobody would see then. Give another with --data-dir.`
+      : `Cannot serve the data folder "${path}" without --lake: it is that of a node of a lake. Start it as before, or give another with --data-dir.`,
   );
 }

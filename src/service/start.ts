@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { ApiError } from '../contract/errors.ts';
 import { endProcess, engineVersion, type OpenOptions, openEngine } from '../engine/duckdb/open.ts';
+import type { LakeOptions } from '../engine/duckdb/open-lake.ts';
 import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { ensureAdminKey } from './access/admin-key.ts';
 import { openKeyAccess } from './access/key-access.ts';
@@ -42,7 +46,10 @@ import {
 import { createTrash } from './trash/trash-entries.ts';
 
 export interface ServiceOptions {
+  /** With a lake, the node's own file. */
   databaseFile: string;
+  /** Where the data are; undefined: in the database file. */
+  lake?: LakeOptions | undefined;
   /** Contains the admin's API key; created at the first start, readable only by its owner. */
   adminKeyFile: string;
   /** Contains the key that encrypts the secrets of integrations; created with the first of them. */
@@ -133,7 +140,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     isClosing = true;
     options.onClosing?.();
   };
-  const opening = openEngine({
+  const opening = openData(options, {
     file: options.databaseFile,
     limits: options.limits,
     shortcutsOff: options.shortcutsOff,
@@ -163,6 +170,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await engine.close();
     throw error;
   }
+}
+
+async function openData({ lake }: Pick<ServiceOptions, 'lake'>, options: OpenOptions): Promise<Engine> {
+  if (lake === undefined) return openEngine(options);
+  const { openLake } = await import('../engine/duckdb/open-lake.ts');
+  return openLake({ ...options, lake });
+}
+
+/** Differs from that of every other node, and is the same at its next start. */
+function nodeName(file: string): string {
+  return `${hostname()}-${createHash('sha256').update(resolve(file)).digest('hex').slice(0, 6)}`;
 }
 
 function rangesOf(texts: readonly string[]): AddressRange[] {
@@ -212,7 +230,7 @@ async function startOn(
   const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
-  await ensureAdminKey(catalog, options.adminKeyFile);
+  await ensureAdminKey(catalog, options.adminKeyFile, options.lake && nodeName(options.adminKeyFile));
   const usage = openUsage(catalog, log);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);

@@ -11,7 +11,7 @@ import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
 import { lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
 import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
-import { type OpenLakeOptions, openLake } from '../../src/engine/duckdb/open-lake.ts';
+import { type ObjectStore, type OpenLakeOptions, openLake } from '../../src/engine/duckdb/open-lake.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createDocs, doc, rowsOf, temporaryFolder } from '../engine/harness.ts';
 import { runScript } from '../engine/script.ts';
@@ -28,6 +28,8 @@ import { installedExtensions } from './servers.ts';
 let postgres: Postgres;
 let files: TestStore;
 let before: FaultProxy;
+/** What the lake's files are reached with, for another process, too. */
+let store: ObjectStore;
 let folder: ReturnType<typeof temporaryFolder>;
 let lake: OpenLakeOptions['lake'];
 let engines: Engine[];
@@ -57,11 +59,12 @@ beforeEach(async () => {
     catalog: `postgres://${OWNER.username}:${OWNER.password}@127.0.0.1:${postgres.port}/${database}`,
     data: `s3://${bucket.name}/some/where`,
     extensionFolder: await installedExtensions(),
-    objectStore: {
-      keyId: key['cloud_access_key_id'] ?? '',
-      secret: key['cloud_secret_access_key'] ?? '',
-      endpoint: `http://127.0.0.1:${before.port}`,
-    },
+    objectStore: async () => store,
+  };
+  store = {
+    keyId: key['cloud_access_key_id'] ?? '',
+    secret: key['cloud_secret_access_key'] ?? '',
+    endpoint: `http://127.0.0.1:${before.port}`,
   };
 });
 
@@ -71,7 +74,11 @@ afterEach(async () => {
 });
 
 async function openNode(): Promise<Engine> {
-  const engine = await openLake({ lake, folder: join(folder.folder, `node${engines.length}`), limits: LIMITS });
+  const engine = await openLake({
+    lake,
+    file: join(folder.folder, `node${engines.length}`, 'node.duckdb'),
+    limits: LIMITS,
+  });
   engines.push(engine);
   return engine;
 }
@@ -131,7 +138,10 @@ test('writers that are killed lose nothing that was acknowledged, and leave noth
       `
       import { appendFileSync } from 'node:fs';
       import { openLake } from '../../src/engine/duckdb/open-lake.ts';
-      const engine = await openLake(${JSON.stringify({ lake, folder: own, limits: LIMITS })});
+      const engine = await openLake({
+        lake: { ...${JSON.stringify(lake)}, objectStore: async () => (${JSON.stringify(store)}) },
+        file: ${JSON.stringify(join(own, 'node.duckdb'))}, limits: ${JSON.stringify(LIMITS)},
+      });
       console.log('open');
       for (let n = 0; ; n++) {
         const batch = '${round}.' + n;
@@ -254,7 +264,7 @@ test('what cannot be opened says why', async () => {
   const engine = await openNode();
   await engine.commit([{ do: 'createWorkspace', workspace: 'commons' }]);
   const failing = (other: Partial<OpenLakeOptions['lake']>) =>
-    openLake({ lake: { ...lake, ...other }, folder: join(folder.folder, 'x'), limits: LIMITS });
+    openLake({ lake: { ...lake, ...other }, file: join(folder.folder, 'x', 'node.duckdb'), limits: LIMITS });
   const wrong = new URL(lake.catalog);
   wrong.password = 'wrong';
   await expect(failing({ catalog: wrong.href })).rejects.toThrow(/does not let this node in/);

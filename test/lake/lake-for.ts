@@ -8,21 +8,24 @@ const { LAKE_CATALOG, LAKE_DATA, LAKE_EXTENSIONS, LAKE_STORE } = process.env;
 /** Whether the engine's tests are run on lakes. */
 export const ON_LAKE = LAKE_CATALOG !== undefined;
 
+let nodes = 0;
+
 const made = new Map<string, Promise<string>>();
 
 /** A lake of its own for each path that a test would have a database file at, the same whenever it is opened. */
-export async function lakeFor(file: string): Promise<Pick<OpenLakeOptions, 'lake' | 'folder'>> {
+export async function lakeFor(file: string): Promise<Pick<OpenLakeOptions, 'lake' | 'file'>> {
   const name = made.get(file) ?? makeDatabase();
   made.set(file, name);
   const catalog = new URL(LAKE_CATALOG ?? '');
   catalog.pathname = await name;
   return {
-    folder: join(dirname(file), 'node'),
+    // Each that opens it is a node of its own.
+    file: join(dirname(file), `node${nodes++}`, 'node.duckdb'),
     lake: {
       catalog: catalog.href,
       data: `${LAKE_DATA}/${await name}`,
       extensionFolder: LAKE_EXTENSIONS,
-      objectStore: LAKE_STORE === undefined ? undefined : JSON.parse(LAKE_STORE),
+      objectStore: LAKE_STORE === undefined ? undefined : async () => JSON.parse(LAKE_STORE),
     },
   };
 }

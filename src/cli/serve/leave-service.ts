@@ -48,14 +48,14 @@ export async function leaveService(
 }
 
 /** Asks with the admin's key or, if that is lost or not accepted, by the signal that closes the service as cleanly. */
-async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder, pid: number): Promise<void> {
+async function ask({ socketPath, adminKeyFile, databaseFile, nodeFile, path }: DataFolder, pid: number): Promise<void> {
   const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
   try {
     await askToLeave(socketPath, adminKey.trim());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     // Whoever listens on the socket claims this process id: it may be any process or, in a container, another one here.
-    if (!(await hasOpen(pid, databaseFile))) {
+    if (!(await hasOpen(pid, databaseFile)) && !(await hasOpen(pid, nodeFile))) {
       throw new Error(
         `What listens for "${path}" does not take the folder's admin key, and process ${pid}, which it says it is, does not have the folder's database open as far as can be seen, so nothing was ended. Find out what serves the folder and end it there.`,
       );

@@ -4,7 +4,7 @@ import { BUILD, VERSION } from '../../config.ts';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
 import type { EngineLimits } from '../../engine/engine.ts';
 import { findRecords } from '../../local/audit-log.ts';
-import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored } from '../../local/folder.ts';
+import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored, refuseOtherData } from '../../local/folder.ts';
 import { boundLog } from '../../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../../local/spawn.ts';
 import { nativeThreads } from '../../native-threads.ts';
@@ -14,6 +14,7 @@ import type { Config } from '../../settings.ts';
 import { ownCommand } from '../connect-lines.ts';
 import { GUARD_OFF } from '../guard-notice.ts';
 import { createLog, errorLine } from '../log.ts';
+import { lakeOf } from './lake-settings.ts';
 import { reachedUrl } from './reached-url.ts';
 import type { McpMount } from './serve-mcp.ts';
 import { givenSettings } from './service-settings.ts';
@@ -52,13 +53,16 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
     const folder = await openFolder(config.dataDir);
     await closeToOthers(folder);
     await refuseHalfRestored(folder);
+    const lake = await lakeOf(config);
+    refuseOtherData(folder, lake !== undefined);
     if (local) setInterval(() => boundLog(folder.logFile).catch(() => {}), LOG_LOOK_MS).unref();
     const tls = await readTlsFiles(config);
     const mounts = await mountsOf(config, local, folder, bin, log);
     const { startService } = await import('../../service/start.ts');
     const start = () =>
       startService({
-        databaseFile: folder.databaseFile,
+        databaseFile: lake === undefined ? folder.databaseFile : folder.nodeFile,
+        lake,
         adminKeyFile: folder.adminKeyFile,
         secretKeyFile: folder.secretKeyFile,
         listen: addressesOf(config, folder, tls, supervised || undefined),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import type { Engine } from '../engine.ts';
 import { compose, type EngineParts } from './compose.ts';
@@ -10,18 +10,21 @@ import { createLakeChanges, type LakeChanges, lastSnapshot } from './lake/lake-c
 import type { LakePlace } from './lake/lake-database.ts';
 import { lakeError } from './lake/lake-errors.ts';
 import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
-import { type LakeOptions, lakeCatalogOf, lakeDataOf } from './lake/lake-options.ts';
+import { type LakeOptions, lakeCatalogOf, lakeDataOf, type ObjectStore } from './lake/lake-options.ts';
 import { LakeStore } from './lake/lake-store.ts';
+import { holdNodeFile } from './lake/node-file.ts';
 import { shownColumn } from './lake/shown-columns.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
 import { migrate } from './tables/migrations.ts';
 
+export type { LakeOptions, ObjectStore };
+
 export interface OpenLakeOptions extends EngineOptions {
   lake: LakeOptions;
-  /** The node's own folder, for files that do not outlive it; made if it does not exist. */
-  folder: string;
+  /** The node's own file, whose lock keeps others out of its folder, and that for what does not outlive it; both are made. */
+  file: string;
 }
 
 /** Held while the lake is made or brought to this program's version. */
@@ -34,20 +37,20 @@ const OPENING = 'opening';
  * `internal` if the lake comes from a later version.
  */
 export async function openLake(options: OpenLakeOptions): Promise<Engine> {
-  const { lake, folder } = options;
+  const { lake, file } = options;
   const parts = partsOf(options);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const place: LakePlace = {
     catalog: lakeCatalogOf(lake.catalog),
     data: lakeDataOf(lake.data),
     extensionFolder: lake.extensionFolder,
     objectStore: lake.objectStore,
-    folders: foldersIn(folder),
+    folders: foldersIn(dirname(file)),
   };
+  const release = await holdNodeFile(file);
   const client = createCatalogClient(place.catalog.client);
-  const closing: (() => Promise<unknown>)[] = [() => client.close()];
+  const closing: (() => unknown)[] = [release, () => client.close()];
   try {
-    return await openOn(place, parts, { client, closing });
+    return await openOn(place, parts, { client, release, closing });
   } catch (error) {
     for (const close of closing.reverse()) await close();
     throw lakeError('open the lake', place, error);
@@ -56,11 +59,13 @@ export async function openLake(options: OpenLakeOptions): Promise<Engine> {
 
 interface Opening {
   client: CatalogClient;
+  /** Lets others have the node's file. */
+  release(): void;
   /** What is to be closed, the last first. */
-  closing: (() => Promise<unknown>)[];
+  closing: (() => unknown)[];
 }
 
-async function openOn(place: LakePlace, parts: EngineParts, { client, closing }: Opening): Promise<Engine> {
+async function openOn(place: LakePlace, parts: EngineParts, { client, release, closing }: Opening): Promise<Engine> {
   const node = randomUUID();
   const failed = (error: unknown) => lakeError('write to the lake', place, error);
   const catalog = createCatalog(shownColumn);
@@ -111,6 +116,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, closing }:
     async closed() {
       await locks.close();
       await client.close();
+      release();
     },
   };
   // Another node may add an id that this one has never seen.

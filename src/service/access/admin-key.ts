@@ -7,17 +7,25 @@ import { hashKey, newKey } from './auth.ts';
 
 /** The user that owns the local key. */
 export const ADMIN_EMAIL = 'admin@localhost';
-/** Name of the local key; no other key of the user may have it. */
-export const LOCAL_KEY_NAME = 'local-admin';
+/** Name of the local key; where several nodes share the data each has one, behind whose name is the node's. */
+const LOCAL_KEY_NAME = 'local-admin';
+
+/** Whether a key of this name is made here; no other key of the user may have it. */
+export function isLocalKeyName(name: string): boolean {
+  return name === LOCAL_KEY_NAME || name.startsWith(`${LOCAL_KEY_NAME}@`);
+}
+
 const OWNER_ONLY = 0o600;
 
 /**
  * Makes sure that `file` contains a valid admin key. If it does not (first start, lost, changed), a new key is created
  * and written, readable by its owner only, and the old one revoked. The metadata gets only the hash. Throws `internal`.
+ *
+ * @param node what the node is called, where several share the data
  */
-export async function ensureAdminKey(catalog: Catalog, file: string): Promise<void> {
+export async function ensureAdminKey(catalog: Catalog, file: string, node?: string): Promise<void> {
   try {
-    await ensureKey(catalog, file);
+    await ensureKey(catalog, file, node === undefined ? LOCAL_KEY_NAME : `${LOCAL_KEY_NAME}@${node}`);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -25,7 +33,7 @@ export async function ensureAdminKey(catalog: Catalog, file: string): Promise<vo
   }
 }
 
-async function ensureKey(catalog: Catalog, file: string): Promise<void> {
+async function ensureKey(catalog: Catalog, file: string, name: string): Promise<void> {
   const stored = await readKey(file);
   if (stored !== undefined && catalog.all('apiKey').get(hashKey(stored))?.user === ADMIN_EMAIL) {
     await chmod(file, OWNER_ONLY);
@@ -35,14 +43,12 @@ async function ensureKey(catalog: Catalog, file: string): Promise<void> {
   // The file first: without the second step, the next start finds a key that does not match, and creates another.
   await writeKey(file, key);
   await catalog.change(() => {
-    const old = [...catalog.all('apiKey').values()].filter(
-      (one) => one.user === ADMIN_EMAIL && one.name === LOCAL_KEY_NAME,
-    );
+    const old = [...catalog.all('apiKey').values()].filter((one) => one.user === ADMIN_EMAIL && one.name === name);
     const hash = hashKey(key);
     const record = {
       hash,
       user: ADMIN_EMAIL,
-      name: LOCAL_KEY_NAME,
+      name,
       prefix: key.slice(0, 4),
       createdAt: new Date().toISOString(),
     };

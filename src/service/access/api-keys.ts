@@ -4,7 +4,7 @@ import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, keysOf, requireApiKey, requireUser } from '../catalog/not-found.ts';
 import type { ApiKeyRecord, UserRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { ADMIN_EMAIL, LOCAL_KEY_NAME } from './admin-key.ts';
+import { ADMIN_EMAIL, isLocalKeyName } from './admin-key.ts';
 import { hashKey, KEY_LENGTH, newKey, requireCaller } from './auth.ts';
 
 /** Stands for the calling user in place of an e-mail. */
@@ -83,7 +83,7 @@ function refuseTakenName(catalog: Catalog, user: UserRecord, name: string): void
     );
   }
   // The service's next start would take this key for its own old one, and delete it.
-  if (user.email === ADMIN_EMAIL && name === LOCAL_KEY_NAME) {
+  if (user.email === ADMIN_EMAIL && isLocalKeyName(name)) {
     throw new ApiError(
       'already_exists',
       `${what}: the service keeps that name for the key in its data folder. Choose another name.`,

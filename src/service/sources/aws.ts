@@ -103,11 +103,8 @@ function credentialsOf(connection: JsonObject, region: string): () => Promise<Aw
 }
 
 async function assumeRole(arn: string, externalId: string | undefined, region: string): Promise<AwsCredentials> {
-  const [{ defaultProvider }, { AssumeRoleCommand, STSClient }] = await Promise.all([
-    import('@aws-sdk/credential-provider-node'),
-    import('@aws-sdk/nested-clients/sts'),
-  ]);
-  const own = await defaultProvider()().catch((error: unknown) => {
+  const { AssumeRoleCommand, machineCredentials, STSClient } = await import('./aws-sign-in.ts');
+  const own = await machineCredentials().catch((error: unknown) => {
     throw new SourceError(
       'denied',
       `The role ${arn} can only be assumed with credentials of AWS, and this machine has none. Run the service on a machine with a role, or give it AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name cloud_access_key in the integration instead.`,

@@ -1,7 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance, version } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
 import type { EngineLimits } from '../../engine.ts';
+import { engineErrorText, firstLine } from '../connections/engine-error.ts';
 import type { Folders } from '../connections/folders.ts';
 import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
@@ -16,7 +18,7 @@ export interface LakePlace {
   /** With a slash at its end. */
   data: string;
   extensionFolder: string | undefined;
-  objectStore: ObjectStore | undefined;
+  objectStore: (() => Promise<ObjectStore>) | undefined;
   folders: Folders;
 }
 
@@ -44,13 +46,14 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
   mkdirSync(temp, { recursive: true, mode: 0o700 });
   if (place.data.startsWith('/')) mkdirSync(place.data, { recursive: true });
   const instance = await DuckDBInstance.create(':memory:', instanceOptions(limits, temp));
+  let stopSigningIn: () => void = () => {};
   try {
     const first = await instance.connect();
     await prepare(first, limits);
     await loadExtensions(first, place);
     if (place.objectStore !== undefined) {
       for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
-      await first.run(secretStatement(place.objectStore));
+      stopSigningIn = await keepSignedIn(instance, place.objectStore);
     }
     // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
     await first.run('SET GLOBAL ducklake_max_retry_count = 200');
@@ -68,10 +71,17 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
   } catch (error) {
+    stopSigningIn();
     instance.closeSync();
     throw error;
   }
-  return { connect: () => connectTo(instance), close: () => instance.closeSync() };
+  return {
+    connect: () => connectTo(instance),
+    close() {
+      stopSigningIn();
+      instance.closeSync();
+    },
+  };
 }
 
 /** Its own user's alone, as PostgreSQL's clients demand. */
@@ -82,13 +92,68 @@ function writePassword({ catalog, folders }: LakePlace): string {
   return file;
 }
 
-async function loadExtensions(connection: DuckDBConnection, { extensionFolder, data }: LakePlace): Promise<void> {
+async function loadExtensions(
+  connection: DuckDBConnection,
+  { extensionFolder, data, folders }: LakePlace,
+): Promise<void> {
   const names = ['ducklake', 'postgres_scanner', ...(data.startsWith('s3://') ? ['httpfs'] : [])];
+  // Not in the home of whoever runs it, which may have none.
+  await connection.run(`SET GLOBAL extension_directory = ${quoteText(join(dirname(folders.temp), 'extensions'))}`);
   for (const name of names) {
-    if (extensionFolder === undefined) await connection.run(`INSTALL ${name}`);
-    const which = extensionFolder === undefined ? name : quoteText(join(extensionFolder, `${name}.duckdb_extension`));
-    await connection.run(`LOAD ${which}`);
+    try {
+      if (extensionFolder === undefined) await connection.run(`INSTALL ${name}`);
+      const which = extensionFolder === undefined ? name : quoteText(join(extensionFolder, `${name}.duckdb_extension`));
+      await connection.run(`LOAD ${which}`);
+    } catch (error) {
+      throw extensionError(name, extensionFolder, error);
+    }
   }
+}
+
+function extensionError(name: string, folder: string | undefined, error: unknown): ApiError {
+  const where =
+    folder === undefined
+      ? 'Where nothing may be downloaded, name a folder that has them with --extension-dir'
+      : `Put them into ${JSON.stringify(folder)}`;
+  return new ApiError(
+    'invalid_input',
+    `Cannot load the engine's extension "${name}": ${firstLine(engineErrorText(error))}. ${where}: ducklake, postgres_scanner and httpfs of DuckDB ${version()} and no other, for this machine, each as <name>.duckdb_extension.`,
+    { cause: error },
+  );
+}
+
+/** New credentials are asked for this long before the old ones end, and again so soon if there are none. */
+const AHEAD_MS = 300_000;
+const AGAIN_MS = 30_000;
+
+/** Lets the engine reach the store, also once the credentials that it has now have ended. Returns what stops that. */
+async function keepSignedIn(
+  instance: DuckDBInstance,
+  objectStore: NonNullable<LakePlace['objectStore']>,
+): Promise<() => void> {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const signIn = async () => {
+    const store = await objectStore();
+    if (isStopped) return;
+    const connection = await instance.connect();
+    try {
+      await connection.run(secretStatement(store));
+    } finally {
+      connection.closeSync();
+    }
+    if (store.expiresMs !== undefined) signInLater(Math.max(AGAIN_MS, store.expiresMs - Date.now() - AHEAD_MS));
+  };
+  const signInLater = (ms: number) => {
+    if (isStopped) return;
+    // A timer cannot be set for more than 24 days.
+    timer = setTimeout(() => void signIn().catch(() => signInLater(AGAIN_MS)), Math.min(ms, 86_400_000)).unref();
+  };
+  await signIn();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
 }
 
 function secretStatement({ keyId, secret, sessionToken, region = 'us-east-1', endpoint }: ObjectStore): string {
@@ -109,5 +174,5 @@ function secretStatement({ keyId, secret, sessionToken, region = 'us-east-1', en
     ...(sessionToken === undefined ? [] : [`SESSION_TOKEN ${quoteText(sessionToken)}`]),
     ...own,
   ];
-  return `CREATE SECRET colloquy (${parts.join(', ')})`;
+  return `CREATE OR REPLACE SECRET colloquy (${parts.join(', ')})`;
 }

@@ -9,14 +9,16 @@ export interface LakeOptions {
   data: string;
   /** The folder of the engine's extensions (default: installed from the engine's own repository). */
   extensionFolder?: string | undefined;
-  /** How an object store is reached; for a folder it is not needed. */
-  objectStore?: ObjectStore | undefined;
+  /** How an object store is reached now; for a folder it is not needed. Asked again before that ends. */
+  objectStore?: (() => Promise<ObjectStore>) | undefined;
 }
 
 export interface ObjectStore {
   keyId: string;
   secret: string;
   sessionToken?: string | undefined;
+  /** When these credentials end, in milliseconds since 1970 (default: never). */
+  expiresMs?: number | undefined;
   /** Default `us-east-1`. */
   region?: string | undefined;
   /** A URL (default: AWS's own). */
