@@ -25,7 +25,8 @@ export function openKeyAccess(catalog: Catalog, log: Logger): KeyAccess {
       [...values].flatMap(([hash, lastAccessAt]) => {
         // A key deleted in the meantime must not come back.
         const key = catalog.all('apiKey').get(hash);
-        return key === undefined ? [] : [put('apiKey', hash, { ...key, lastAccessAt })];
+        if (key === undefined || (key.lastAccessAt ?? '') >= lastAccessAt) return [];
+        return [put('apiKey', hash, { ...key, lastAccessAt })];
       }),
   });
   return {

@@ -25,6 +25,8 @@ interface Options<Value> {
 export interface LateRecords<Value> {
   /** The latest value, if it is not stored yet. */
   get(key: string): Value | undefined;
+  /** The latest value, if it is not being stored yet either. */
+  waiting(key: string): Value | undefined;
   /** `isNow`: stores it at once. */
   set(key: string, value: Value, isNow?: boolean): void;
   forget(key: string): void;
@@ -78,6 +80,7 @@ export function createLateRecords<Value>({
 
   return {
     get: (key) => pending.get(key) ?? storing.get(key),
+    waiting: (key) => pending.get(key),
     set(key, value, isNow = false) {
       pending.set(key, value);
       if (isNow) clearTimeout(timer);

@@ -43,8 +43,14 @@ const NO_FILE: NonNullable<UsageFigures['file']> = {
   refusedWhy: null,
 };
 
+/** Figures, and those that they were counted on from: another node may store its own meanwhile. */
+interface Counted {
+  from: UsageFigures;
+  figures: UsageFigures;
+}
+
 export function openUsage(catalog: Catalog, log: Logger): Usage {
-  const late = createLateRecords<UsageFigures>({
+  const late = createLateRecords<Counted>({
     catalog,
     log,
     what: 'usage figures',
@@ -52,15 +58,19 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
     changesOf(values) {
       // No figures may remain of a collection dropped meanwhile.
       const tables = new Set(Array.from(catalog.all('collection').values(), (collection) => collection.table));
-      return [...values].filter(([table]) => tables.has(table)).map(([table, figures]) => put('usage', table, figures));
+      return [...values]
+        .filter(([table]) => tables.has(table))
+        .map(([table, counted]) => put('usage', table, onTop(catalog.all('usage').get(table) ?? NONE, counted)));
     },
   });
 
-  const of = ({ table }: CollectionRecord): UsageFigures => late.get(table) ?? catalog.all('usage').get(table) ?? NONE;
+  const of = ({ table }: CollectionRecord): UsageFigures =>
+    late.get(table)?.figures ?? catalog.all('usage').get(table) ?? NONE;
 
   function set(collection: CollectionRecord, change: Partial<UsageFigures>): void {
     const figures = of(collection);
-    late.set(collection.table, { ...figures, ...change }, figures === NONE);
+    const from = late.waiting(collection.table)?.from ?? figures;
+    late.set(collection.table, { from, figures: { ...figures, ...change } }, figures === NONE);
   }
 
   return {
@@ -97,5 +107,33 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
       });
     },
     close: late.close,
+  };
+}
+
+/** What was counted, added to what is stored by now. */
+function onTop(stored: UsageFigures, { from, figures }: Counted): UsageFigures {
+  const sum = (key: 'bytesInserted' | 'bytesOverwritten' | 'purgedDocCount' | 'purgedBytes' | 'droppedDocCount') =>
+    stored[key] + figures[key] - from[key];
+  return {
+    bytesInserted: sum('bytesInserted'),
+    bytesOverwritten: sum('bytesOverwritten'),
+    lastQueriedMs: Math.max(stored.lastQueriedMs, figures.lastQueriedMs),
+    lastUpdatedMs: Math.max(stored.lastUpdatedMs, figures.lastUpdatedMs),
+    purgedDocCount: sum('purgedDocCount'),
+    purgedBytes: sum('purgedBytes'),
+    droppedDocCount: sum('droppedDocCount'),
+    file: fileOnTop(stored.file, from.file, figures.file),
+  };
+}
+
+function fileOnTop(stored: UsageFigures['file'], from: UsageFigures['file'], figures: UsageFigures['file']) {
+  if (figures === null || figures === from) return stored;
+  const [before, since] = [stored ?? NO_FILE, from ?? NO_FILE];
+  return {
+    taken: before.taken + figures.taken - since.taken,
+    takenAt: figures.takenAt ?? before.takenAt,
+    refused: before.refused + figures.refused - since.refused,
+    refusedAt: figures.refusedAt ?? before.refusedAt,
+    refusedWhy: figures.refusedWhy ?? before.refusedWhy,
   };
 }
