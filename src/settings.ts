@@ -40,6 +40,8 @@ export interface Setting {
   readonly defaultShown?: string;
   readonly meaning: string;
   readonly secret?: true;
+  /** The page whose table it is in (default: README). */
+  readonly page?: 'docs/lakes.md';
   /** Whether the local service gets it from the process that starts it. */
   readonly passedOn?: true;
 }
@@ -300,6 +302,7 @@ export const SETTINGS = {
     commands: ['serve', 'doctor'],
     meaning: 'Password of the user in --lake',
     secret: true,
+    page: 'docs/lakes.md',
   },
   lakePasswordFile: {
     schema: file,
@@ -307,6 +310,7 @@ export const SETTINGS = {
     flag: '--lake-password-file <file>',
     commands: ['serve', 'doctor'],
     meaning: 'File that holds it, in the place of COLLOQUY_LAKE_PASSWORD',
+    page: 'docs/lakes.md',
   },
   lakeData: {
     schema: z.string().optional(),
@@ -314,6 +318,7 @@ export const SETTINGS = {
     flag: '--lake-data <place>',
     commands: ['serve', 'doctor'],
     meaning: "The lake's files: s3://bucket/prefix, or the whole path of a folder that all nodes share",
+    page: 'docs/lakes.md',
   },
   lakeEndpoint: {
     schema: z.string().optional(),
@@ -322,6 +327,7 @@ export const SETTINGS = {
     commands: ['serve', 'doctor'],
     defaultShown: "AWS's own",
     meaning: "URL of the store of --lake-data, for one that is not AWS's but speaks S3",
+    page: 'docs/lakes.md',
   },
   lakeRegion: {
     schema: z
@@ -331,9 +337,10 @@ export const SETTINGS = {
     env: 'COLLOQUY_LAKE_REGION',
     flag: '--lake-region <name>',
     commands: ['serve', 'doctor'],
-    defaultShown: 'AWS_REGION, or us-east-1',
+    defaultShown: 'us-east-1',
     meaning:
       'Region of the bucket. Signing in is as with the tools of AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+    page: 'docs/lakes.md',
   },
   extensionDir: {
     schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
@@ -343,6 +350,7 @@ export const SETTINGS = {
     defaultShown: 'downloaded at the first start',
     meaning:
       "Folder with the engine's extensions for lakes, where nothing may be downloaded: ducklake, postgres_scanner and httpfs, each as <name>.duckdb_extension",
+    page: 'docs/lakes.md',
   },
   queryTimeoutMs: {
     schema: integer(1, 86_400_000).optional(),

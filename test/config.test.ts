@@ -117,6 +117,16 @@ describe('readInvocation()', () => {
     }
   });
 
+  test('takes a lake whose password is in the environment, once', () => {
+    const flags = ['serve', '--lake-data', 's3://bucket/prefix'];
+    const url = 'postgres://me:secret@host/db';
+    expect(configOf(flags, { COLLOQUY_LAKE: url })).toMatchObject({ lake: url, lakeData: 's3://bucket/prefix' });
+    const open = { COLLOQUY_LAKE: 'postgres://me@host/db', COLLOQUY_LAKE_PASSWORD: 'secret' };
+    expect(configOf(flags, open).lakePassword).toBe('secret');
+    expect(() => configOf(flags, { ...open, COLLOQUY_LAKE: url })).toThrow(/more than once/);
+    expect(() => configOf([...flags, '--lake-password-file', '/f'], open)).toThrow(/more than once/);
+  });
+
   test('offers MCP to this machine, unless told otherwise', () => {
     const config = configOf(['serve']);
     expect([config.mcp, config.allowedHosts, config.allowedOrigins]).toEqual([true, undefined, undefined]);
@@ -203,6 +213,13 @@ describe('readInvocation()', () => {
     [['serve', '--trust-proxy', 'true'], /--trust-proxy/],
     [['serve', '--trust-proxy', ','], /--trust-proxy/],
     [['--trust-proxy', '10.0.0.1'], /unknown option/],
+    [['serve', '--lake', 'postgres://me@host/db'], /--lake is set, but --lake-data is not/],
+    [['serve', '--lake-data', 's3://bucket/prefix'], /--lake-data is set, but COLLOQUY_LAKE is not/],
+    [
+      ['serve', '--lake', 'postgres://me:secret@host/db', '--lake-data', '/data'],
+      /^(?!.*secret).*every user of this machine can read off the command line/s,
+    ],
+    [['call', '--lake', 'postgres://me@host/db'], /unknown option/],
     [['serve', '--memory-mb', '1e9'], /--memory-mb/],
     [['--log-level', 'loud'], /--log-level is "loud": expected one of fatal, error/],
   ])('refuses the command line %j', (argv, why) => {

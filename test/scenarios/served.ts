@@ -18,10 +18,14 @@ export interface Served {
   stop(): Promise<number | null>;
 }
 
-/** Starts `colloquy serve` on a free port of loopback, with further flags. */
-export async function startServe(dataDir: string, flags: readonly string[] = []): Promise<Served> {
+/** Starts `colloquy serve` on a free port of loopback, with further flags and variables. */
+export async function startServe(
+  dataDir: string,
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const child = spawn(process.execPath, [BINARY, 'serve', '--port', '0', ...flags], {
-    env: serverEnvironment(dataDir),
+    env: { ...serverEnvironment(dataDir), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<number | null>((resolve) => {

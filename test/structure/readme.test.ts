@@ -8,6 +8,7 @@ import { SETTINGS, type Setting } from '../../src/settings.ts';
 import { expectGenerated, withPart } from './parts.ts';
 
 const README = resolve(import.meta.dirname, '../../README.md');
+const LAKES = resolve(import.meta.dirname, '../../docs/lakes.md');
 
 function endpointTable(): string {
   const rows = Object.entries(contract as Record<string, Row>).sort(
@@ -27,8 +28,9 @@ function endpointTable(): string {
   ].join('\n');
 }
 
-function settingTable(): string {
-  const lines = Object.values(SETTINGS as Record<string, Setting>).map((setting) => {
+function settingTable(page?: Setting['page']): string {
+  const settings = Object.values(SETTINGS as Record<string, Setting>).filter((setting) => setting.page === page);
+  const lines = settings.map((setting) => {
     const byDefault = setting.defaultShown ?? setting.default ?? '';
     const flag = setting.flag === undefined ? '' : `\`${setting.flag}\``;
     const env = setting.env === undefined ? '' : `\`${setting.env}\``;
@@ -82,6 +84,11 @@ describe('README.md', () => {
     const parts = { assistants: assistantTable(), endpoints: endpointTable(), settings: settingTable() };
     const expected = Object.entries(parts).reduce((text, [part, table]) => withPart(text, part, table), readme);
     expectGenerated(README, expected);
+  });
+
+  it('leaves the settings of lakes to their page', () => {
+    const table = settingTable('docs/lakes.md');
+    expectGenerated(LAKES, withPart(readFileSync(LAKES, 'utf8'), 'settings', table));
   });
 
   it('says what it is in one sentence, then the two commands, then its sections in their order', () => {

@@ -99,6 +99,12 @@ export async function localFindings(path: string): Promise<Finding[]> {
   ];
 }
 
+/** Whether a service of the data folder answers. */
+export async function isServed(path: string): Promise<boolean> {
+  const { socketPath } = await openFolder(path);
+  return (await probe(socketPath)).state === 'ready';
+}
+
 /** Names the folders of restores that are under way or were killed. */
 async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
   const found = await unfinishedRestores(path);

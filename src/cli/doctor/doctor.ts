@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { BUILD, VERSION } from '../../config.ts';
 import type { About } from '../../contract/about.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -12,7 +13,8 @@ import { findLambdaTools, lambdaToolsText } from '../lambda-tools.ts';
 import { plainText } from '../log.ts';
 import { offerOf } from '../offer.ts';
 import { forPerson, withService } from '../person.ts';
-import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
+import { lakeOf } from '../serve/lake-settings.ts';
+import { absentFolder, allowedFolders, clockFinding, isServed, keyFileFinding, localFindings } from './doctor-local.ts';
 import type { Finding } from './finding.ts';
 import { sourceFinding } from './source-finding.ts';
 
@@ -55,11 +57,16 @@ function confirmClock(config: Config, bin: string): Promise<number> {
  */
 export async function diagnose(config: Config, bin: string, isToMake = true): Promise<Diagnosis> {
   const findings: Finding[] = [program(), ...(await allowedFolders(config)), ...auditFindings(config)];
-  const absent = config.url === undefined && !isToMake ? await absentFolder(config.dataDir) : undefined;
+  const lake = await lakeOf(config);
+  const isAbsent = config.url === undefined && !isToMake && !existsSync(config.dataDir);
+  const absent = isAbsent && lake === undefined ? await absentFolder(config.dataDir) : undefined;
   if (absent !== undefined) findings.push(absent);
-  else if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
+  else if (config.url === undefined) findings.push(...(isAbsent ? [] : await localFindings(config.dataDir)));
   else if (config.apiKeyFile !== undefined) findings.push(await keyFileFinding(config.apiKeyFile));
-  const isUsable = absent === undefined && findings.every(({ state }) => state !== 'fail');
+  if (lake !== undefined) findings.push(...(await (await import('./lake-finding.ts')).lakeFindings(lake)));
+  // A node of a lake is not started for whoever calls.
+  const isThere = absent === undefined && (lake === undefined || (!isAbsent && (await isServed(config.dataDir))));
+  const isUsable = isThere && findings.every(({ state }) => state !== 'fail');
   const { roles, ...service } = isUsable ? await lookAtService(config, bin) : { findings: [], roles: undefined };
   findings.push(...service.findings);
   const offer = { ...offerOf(config), roles };

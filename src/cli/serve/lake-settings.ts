@@ -58,7 +58,7 @@ async function objectStoreOf({ lakeEndpoint, lakeRegion }: LakeConfig): Promise<
     secret: secretAccessKey,
     sessionToken,
     expiresMs: expiration?.getTime(),
-    region: lakeRegion ?? process.env['AWS_REGION'],
+    region: lakeRegion,
     endpoint: lakeEndpoint,
   };
 }

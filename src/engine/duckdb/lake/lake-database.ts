@@ -50,11 +50,8 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
   try {
     const first = await instance.connect();
     await prepare(first, limits);
-    await loadExtensions(first, place);
-    if (place.objectStore !== undefined) {
-      for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
-      stopSigningIn = await keepSignedIn(instance, place.objectStore);
-    }
+    await loadExtensions(first, place, dirname(temp));
+    if (place.objectStore !== undefined) stopSigningIn = await keepSignedIn(first, instance, place.objectStore);
     // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
     await first.run('SET GLOBAL ducklake_max_retry_count = 200');
     await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');
@@ -92,13 +89,34 @@ function writePassword({ catalog, folders }: LakePlace): string {
   return file;
 }
 
+/** Counts the files of a lake as far as they are below its place, with what it takes to reach them and no more. */
+export async function lookAtFiles({
+  folder,
+  ...place
+}: Pick<LakePlace, 'data' | 'extensionFolder' | 'objectStore'> & { folder: string }): Promise<number> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '256MB' });
+  let stopSigningIn: () => void = () => {};
+  try {
+    const connection = await instance.connect();
+    await loadExtensions(connection, place, folder);
+    if (place.objectStore !== undefined) stopSigningIn = await keepSignedIn(connection, instance, place.objectStore);
+    const result = await connection.runAndReadAll(`SELECT count(*) FROM glob(${quoteText(`${place.data}**`)})`);
+    connection.closeSync();
+    return Number(result.getRows()[0]?.[0]);
+  } finally {
+    stopSigningIn();
+    instance.closeSync();
+  }
+}
+
 async function loadExtensions(
   connection: DuckDBConnection,
-  { extensionFolder, data, folders }: LakePlace,
+  { extensionFolder, data }: Pick<LakePlace, 'extensionFolder' | 'data'>,
+  folder: string,
 ): Promise<void> {
   const names = ['ducklake', 'postgres_scanner', ...(data.startsWith('s3://') ? ['httpfs'] : [])];
   // Not in the home of whoever runs it, which may have none.
-  await connection.run(`SET GLOBAL extension_directory = ${quoteText(join(dirname(folders.temp), 'extensions'))}`);
+  await connection.run(`SET GLOBAL extension_directory = ${quoteText(join(folder, 'extensions'))}`);
   for (const name of names) {
     try {
       if (extensionFolder === undefined) await connection.run(`INSTALL ${name}`);
@@ -128,9 +146,11 @@ const AGAIN_MS = 30_000;
 
 /** Lets the engine reach the store, also once the credentials that it has now have ended. Returns what stops that. */
 async function keepSignedIn(
+  first: DuckDBConnection,
   instance: DuckDBInstance,
   objectStore: NonNullable<LakePlace['objectStore']>,
 ): Promise<() => void> {
+  for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const signIn = async () => {

@@ -1,7 +1,6 @@
 import { ApiError } from '../../../contract/errors.ts';
 import { engineErrorText, firstLine, memoryError } from '../connections/engine-error.ts';
 import { LOST } from './fence.ts';
-import type { LakePlace } from './lake-database.ts';
 
 /** What the clients and PostgreSQL say where it cannot be reached, or ended the connection. */
 const CATALOG_AWAY = [
@@ -43,8 +42,14 @@ export function isAway(error: unknown): boolean {
   return says(lakeErrorText(error), [...CATALOG_AWAY, ...STORE_AWAY]);
 }
 
+/** Of a lake what errors name. */
+interface LakeNamed {
+  catalog: { shown: string };
+  data: string;
+}
+
 /** The contract's error for a failure of a lake; `what` completes "Cannot …". */
-export function lakeError(what: string, { catalog, data }: LakePlace, error: unknown): ApiError {
+export function lakeError(what: string, { catalog, data }: LakeNamed, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const text = lakeErrorText(error);
   const line = firstLine(text);

@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
 import { foldersIn } from '../connections/folders.ts';
+import { isHeldError } from '../connections/held.ts';
 import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import {
@@ -17,7 +18,7 @@ import {
   orphanedLogError,
 } from './log-check.ts';
 import { lacksLog, missingLogError, readMarks } from './log-marks.ts';
-import { isHeldError, openError } from './storage-errors.ts';
+import { openError } from './storage-errors.ts';
 
 /**
  * How much of a table a checkpoint rewrites to reclaim the space of deleted rows; the next one continues. Queries and

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { heldError, isHeldError } from '../connections/held.ts';
 import { quoteText } from '../sql/names.ts';
-import { isHeldError, openError } from './storage-errors.ts';
 
 /**
  * Keeps other processes from opening a database file for writing until the returned function is called; neither the
@@ -23,7 +23,7 @@ export async function holdDatabase(path: string): Promise<() => void> {
   } catch (error) {
     if (isHeldError(error)) {
       release();
-      throw openError(file, error);
+      throw heldError(file, error);
     }
   }
   return release;

@@ -8,6 +8,7 @@ import {
   memoryError,
   engineErrorText as messageOf,
 } from '../connections/engine-error.ts';
+import { heldError, isHeldError } from '../connections/held.ts';
 import type { Sql } from '../connections/writer.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
 
@@ -57,11 +58,6 @@ export async function committed(sql: Sql, onLate: (error: unknown) => void): Pro
   });
 }
 
-/** Whether a file could not be opened because another process has it open. */
-export function isHeldError(error: unknown): boolean {
-  return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
-}
-
 /** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */
 export function damageError(what: string, file: string, cause: unknown): ApiError {
   return new ApiError(
@@ -87,15 +83,7 @@ export function openError(file: string, error: unknown): ApiError {
     const message = diskFull(`open the database ${quoted}`, file, 'Free some space there and try again.');
     return new ApiError('storage_full', message, { cause: error });
   }
-  if (isHeldError(error)) {
-    const holder = /\(PID (\d+)\)/.exec(message)?.[1];
-    const who = holder === undefined ? 'another process' : `process ${holder}`;
-    return new ApiError(
-      'not_ready',
-      `Cannot open the database ${quoted}: ${who} has it open. Stop that process, or use another data folder.`,
-      { cause: error },
-    );
-  }
+  if (isHeldError(error)) return heldError(file, error);
   const damage = readLogDamage(message);
   if (damage !== undefined) return logDamageError(file, damage);
   return new ApiError('internal', `Cannot open the database ${quoted}: ${openReason(error, message)}`, {
