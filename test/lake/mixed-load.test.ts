@@ -18,7 +18,7 @@ import { installedExtensions } from './servers.ts';
 
 const RUN_MS = isLong ? 600_000 : 45_000;
 const CLIENTS = 6;
-const FAULT_EVERY_MS = 4_000;
+const FAULT_EVERY_MS = Number(process.env.FAULTS ?? 4_000);
 const NODES = 4;
 
 let postgres: Postgres;

@@ -46,6 +46,9 @@ export interface Store {
   /** The statements that change the columns of a table, as SQL names it, by these steps, which are in order. */
   columnStatements(table: string, steps: readonly ColumnStep[]): string[];
 
+  /** Whether transactions that change anything of `_meta` fail where they run beside each other. */
+  readonly locksMetadata: boolean;
+
   /** The contract's error for a failed write. `what` completes "Cannot …". */
   writeError(what: string, error: unknown): ApiError;
 

@@ -5,7 +5,7 @@ import { createLocks, type Locks } from '../connections/locks.ts';
 import { connectClient } from './catalog-client.ts';
 import { type Held, keysOf } from './fence.ts';
 
-/** Locks over all nodes of a lake. */
+/** Locks over all nodes of a lake. What holds a key may take it again. */
 export interface LakeLocks extends Locks {
   /** Those that the work now running relies on. */
   held(): readonly Held[];
@@ -18,6 +18,12 @@ interface Options {
   refresh(): Promise<void>;
   /** The error to reject with where a lock cannot be had. */
   failed(error: unknown): unknown;
+}
+
+/** What work relies on; what it leaves behind may still know of it once that is given up. */
+interface Scope {
+  held: readonly Held[];
+  isOver: boolean;
 }
 
 /** A session that holds one lock, or none. */
@@ -38,7 +44,7 @@ const SESSION = `SET lock_timeout = ${WAIT_MS}; SET tcp_keepalives_idle = 5; SET
  */
 export function createLakeLocks({ client: config, refresh, failed }: Options): LakeLocks {
   const local = createLocks();
-  const scope = new AsyncLocalStorage<readonly Held[]>();
+  const scope = new AsyncLocalStorage<Scope>();
   const idle: LockSession[] = [];
   let isClosed = false;
 
@@ -85,26 +91,38 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
     session.client.end().catch(() => undefined);
   }
 
-  return {
-    held: () => scope.getStore() ?? [],
-    hold: (names, work) =>
-      local.hold(names, async () => {
-        const distinct = [...new Set(names)].sort();
-        if (distinct.length === 0) return await work();
-        const own: Awaited<ReturnType<typeof taken>>[] = [];
+  const held = () => {
+    const around = scope.getStore();
+    return around === undefined || around.isOver ? [] : around.held;
+  };
+
+  async function hold<T>(all: readonly string[], work: () => Promise<T>): Promise<T> {
+    const outer = held();
+    const names = all.filter((name) => !outer.some(({ lock }) => lock === keysOf(name).lock));
+    if (names.length === 0) return await work();
+    return await local.hold(names, async () => {
+      const distinct = [...new Set(names)].sort();
+      const own: Awaited<ReturnType<typeof taken>>[] = [];
+      const inside: Scope = { held: [], isOver: false };
+      try {
         try {
-          try {
-            for (const name of distinct) own.push(await taken(name));
-            await refresh();
-          } catch (error) {
-            throw failed(error);
-          }
-          const outer = scope.getStore() ?? [];
-          return await scope.run([...outer, ...own.map(({ held }) => held)], work);
-        } finally {
-          for (const { release } of own) await release();
+          for (const name of distinct) own.push(await taken(name));
+          await refresh();
+        } catch (error) {
+          throw failed(error);
         }
-      }),
+        inside.held = [...outer, ...own.map((one) => one.held)];
+        return await scope.run(inside, work);
+      } finally {
+        inside.isOver = true;
+        for (const { release } of own) await release();
+      }
+    });
+  }
+
+  return {
+    held,
+    hold,
     idle: () => local.idle(),
     async close() {
       isClosed = true;

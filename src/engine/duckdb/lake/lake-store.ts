@@ -74,6 +74,9 @@ export class LakeStore implements Store {
     }
   }
 
+  // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
+  readonly locksMetadata = true;
+
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(async ({ sql }) => {
       const note = { commit: randomUUID(), holds: this.#options.held() };

@@ -82,6 +82,8 @@ export class FileStore implements Store {
    * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone
    * merging the log, however many come.
    */
+  readonly locksMetadata = false;
+
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);
   }

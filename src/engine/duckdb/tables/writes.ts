@@ -60,6 +60,9 @@ export function createWrites(context: WritesContext): Writes {
   /** Runs `work` on a table while nothing else writes to it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
     hold(id, () => onTable(id, work));
+  /** The same for work that also changes something of `_meta`. */
+  const withRecords = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
+    store.locksMetadata ? hold(id, () => locks.hold([METADATA_LOCK], () => onTable(id, work))) : withTable(id, work);
 
   const addOne =
     ({ text, shape, scanned, onNews }: AddedText) =>
@@ -105,18 +108,18 @@ export function createWrites(context: WritesContext): Writes {
         await batch.after;
         return (
           scanned &&
-          (await withTable(id, (table) => storeBatchText(context, table, { ...batch, documents, scanned, shape })))
+          (await withRecords(id, (table) => storeBatchText(context, table, { ...batch, documents, scanned, shape })))
         );
       }
       const acceptance = await acceptDocuments(documents);
       await batch.after;
-      return await withTable(id, (table) => storeBatch(context, table, { ...batch, documents, acceptance }));
+      return await withRecords(id, (table) => storeBatch(context, table, { ...batch, documents, acceptance }));
     },
 
     markSql: (id) => markSql(requireTable(catalog, id).shape),
 
     deleteDocuments: (id, ids, keep, marks) =>
-      withTable(id, async (table) => {
+      (keep === undefined ? withTable : withRecords)(id, async (table) => {
         const distinct =
           marks === undefined
             ? [...new Set(ids)]
@@ -126,7 +129,7 @@ export function createWrites(context: WritesContext): Writes {
       }),
 
     restoreDocuments: (trash, id, after, onNews) =>
-      withTable(id, async (table) => {
+      withRecords(id, async (table) => {
         const inPlace = await restoreInPlace(context, table, trash, after);
         if (inPlace !== undefined) return inPlace;
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
