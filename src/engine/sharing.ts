@@ -13,6 +13,18 @@ export interface Sharing {
 
   /** Calls `listener` with the records that others changed, in their order. */
   onRecords(listener: (changes: readonly RecordChange[]) => void): void;
+
+  /**
+   * Runs `work` as long as it is this process that does what is named so, of all that have the data: until `signal` aborts,
+   * since another may do it then, or it is to stop. What `work` stores is refused once another does it. It is run again
+   * whenever it is this one's turn again, also if it ends by itself.
+   */
+  lead(name: string, work: (signal: AbortSignal) => Promise<void>): Leading;
+}
+
+export interface Leading {
+  /** Resolves when `work` has ended, for good. */
+  stop(): Promise<void>;
 }
 
 /** Data that only this process has. */
@@ -20,4 +32,15 @@ export const NOT_SHARED: Sharing = {
   refresh: async () => undefined,
   alone: (work) => work(),
   onRecords: () => undefined,
+  lead(_, work) {
+    const stopping = new AbortController();
+    const done = work(stopping.signal);
+    done.catch(() => undefined);
+    return {
+      async stop() {
+        stopping.abort();
+        await done;
+      },
+    };
+  },
 };

@@ -130,6 +130,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
     refresh: () => sharing.refresh(),
     alone: (work) => sharing.alone(work),
     onRecords: (listener) => sharing.onRecords(listener),
+    lead: (name, work) => sharing.lead(name, work),
     exportTable: exports.write,
     counts: () => store.read(countStored),
     resize: (size) => resizes.hold(['size'], () => store.resize(size)),

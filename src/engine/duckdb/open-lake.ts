@@ -12,6 +12,7 @@ import { lakeError } from './lake/lake-errors.ts';
 import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
 import { type LakeOptions, lakeCatalogOf, lakeDataOf, type ObjectStore } from './lake/lake-options.ts';
 import { LakeStore } from './lake/lake-store.ts';
+import { leadOn } from './lake/leading.ts';
 import { holdNodeFile } from './lake/node-file.ts';
 import { shownColumn } from './lake/shown-columns.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
@@ -110,6 +111,10 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
           throw lakeError('look for changes of the lake', place, error);
         }),
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
+      lead: (name: string, work: (signal: AbortSignal) => Promise<void>) =>
+        leadOn(locks, name, work, (error) =>
+          parts.log.warn({ err: error, what: name }, 'this node does not lead for now'),
+        ),
       onRows: (listener: (tables: readonly string[]) => void) => void listeners.push(listener),
     },
     copyTo: refuseCopy,

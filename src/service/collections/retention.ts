@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine, Leading } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { Clock } from '../clock.ts';
@@ -18,43 +19,27 @@ export interface RetentionContext {
 
 /**
  * Removes in the background the documents past their collection's retention (queries no longer see them by then), and
- * what has expired in the trash; nothing while the clock is in doubt.
+ * what has expired in the trash; nothing while the clock is in doubt. Starts the first round at once, and each further one
+ * `everyMs` after the end of the last; stops after the current step.
  */
-export interface Retention {
-  /** Stops after the current step. */
-  stop(): Promise<void>;
-}
-
-/** Starts the first round at once, and each further one `everyMs` after the end of the last. */
-export function startRetention(ctx: RetentionContext, everyMs: number): Retention {
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
-
-  async function purgeAll(): Promise<void> {
+export function startRetention(ctx: RetentionContext, everyMs: number): Leading {
+  async function purgeAll(signal: AbortSignal): Promise<void> {
     const nowMs = await ctx.clock.look();
     if (nowMs === undefined) return;
     for (const collection of [...ctx.catalog.all('collection').values()]) {
       // In steps, so that writes to the collection can run in between.
-      while (!isStopped && collection.retentionSecs !== null && (await purgeStep(ctx, collection, nowMs)));
+      while (!signal.aborted && collection.retentionSecs !== null && (await purgeStep(ctx, collection, nowMs)));
     }
-    if (!isStopped) await purgeTrash(ctx, nowMs);
+    if (!signal.aborted) await purgeTrash(ctx, nowMs);
   }
 
-  function next(): void {
-    round = purgeAll().finally(() => {
-      if (!isStopped) timer = setTimeout(next, everyMs).unref();
-    });
-  }
-
-  next();
-  return {
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await round;
-    },
-  };
+  return ctx.engine.lead('purges', async (signal) => {
+    while (!signal.aborted) {
+      await ctx.engine.refresh();
+      await purgeAll(signal);
+      await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  });
 }
 
 /** Whether there may be more to purge. */

@@ -93,7 +93,7 @@ export async function updateIntegration(
     refuseTakenKey(catalog, record);
     return { changes: [put('integration', record.name, record)], result: toIntegration(ctx, record) };
   });
-  await ctx.sources.reconnect(before.name);
+  ctx.sources.changed();
   return updated;
 }
 

@@ -11,5 +11,5 @@ export { AssumeRoleCommand, STSClient } from '@aws-sdk/nested-clients/sts';
 // Else it tells that its versions of next year will not run on Node.js 20. Ours are pinned.
 nodeWarning.warningEmitted = true;
 
-/** The credentials of the environment, a profile or the machine's role; new ones when they end. Rejects without any. */
-export const machineCredentials = defaultProvider();
+/** The credentials of the environment, a profile or the machine's role, as they are now. Rejects without any. */
+export const machineCredentials = () => defaultProvider()();

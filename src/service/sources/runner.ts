@@ -5,7 +5,7 @@ import { sentence } from '../../contract/text.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
 import { isGone, type PlacedSource, standStill, stateOf } from './states.ts';
-import { RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
+import { MovedError, type Place, RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
 
 /** What a source is doing, as long as the service runs. */
 export interface LiveSource {
@@ -75,6 +75,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
         await readAll();
       } catch (error) {
         if (signal.aborted || isGone(catalog, placed)) return;
+        if (error instanceof MovedError) continue;
         if (await stands(error)) return;
         await wait(error);
       }
@@ -105,14 +106,15 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
   async function readOnce(reader: SourceReader): Promise<void> {
     const reading = new AbortController();
     const both = AbortSignal.any([signal, reading.signal]);
-    const batches = reader.read(stateOf(catalog, placed).checkpoint ?? undefined, both)[Symbol.asyncIterator]();
+    const from: Place = { checkpoint: stateOf(catalog, placed).checkpoint };
+    const batches = reader.read(from.checkpoint ?? undefined, both)[Symbol.asyncIterator]();
     let unstored: SourceBatch | undefined;
     let storedAt = performance.now();
     let failure: { error: unknown } | undefined;
     const store = async (batch: SourceBatch, before: Promise<void>) => {
       if (!hasContent(batch)) await before;
       const isDue = isWorthStoring(batch) || performance.now() - storedAt > CHECKPOINT_MS;
-      if (isDue) await storeChanges(context, placed, batch, signal, before);
+      if (isDue) await storeChanges(context, placed, batch, signal, { after: before, from });
       unstored = isDue ? undefined : batch;
       if (isDue) storedAt = performance.now();
       see(batch);
@@ -145,7 +147,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       await storing.catch(() => undefined);
       // It moves the checkpoint alone, and what follows it is read again without it.
       if (unstored !== undefined && !isGone(catalog, placed)) {
-        await storeChanges(context, placed, unstored, new AbortController().signal).catch((error: unknown) =>
+        await storeChanges(context, placed, unstored, new AbortController().signal, { from }).catch((error: unknown) =>
           log.warn({ ...told, err: error }, 'a checkpoint of a source was not stored'),
         );
       }

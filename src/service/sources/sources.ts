@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine, Leading } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { CollectionRecord, ExternalSource } from '../catalog/records.ts';
+import type { CollectionRecord, ExternalSource, RecordOf } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
@@ -13,20 +14,18 @@ import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
 
 /** The sources of all collections: those that are to be read are, whatever comes and goes. */
 export interface Sources {
-  /** Begins to read. */
+  /** Begins to read, as soon as no other node does. */
   start(): void;
   /** Whether a source can be read with these settings, before its collection is made. Throws the error that `refuse` makes. */
   check(source: ExternalSource, signal: AbortSignal, refuse: (why: string) => ApiError): Promise<void>;
-  /** What a source is doing; undefined: nothing. */
+  /** What a source is doing here; undefined: nothing, or another node reads it. */
   liveOf(placed: PlacedSource): Readonly<LiveSource> | undefined;
   /** Where messages of Segment's libraries come in. */
   readonly segment: Pick<Segment, 'take'>;
-  /** To be called after a change of collections: starts and stops what has to be. */
+  /** To be called after a change of collections or integrations: starts and stops what has to be. */
   changed(): void;
   /** Stops a source, runs `work` on its records, and lets it go on if it is to. */
   holding<T>(placed: PlacedSource, work: () => Promise<T>): Promise<T>;
-  /** Lets the sources of an integration go on with its new connection. */
-  reconnect(integration: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,11 +47,12 @@ const SYNC_MS = 1_000;
 export function createSources(context: SourcesContext): Sources {
   const { engine, catalog, usage, log } = context;
   const segment = createSegment({ engine, catalog, usage, log });
-  const running = new Map<string, { runner: Runner; placed: PlacedSource }>();
+  const running = new Map<string, { runner: Runner; integration: RecordOf<'integration'> | undefined }>();
   /** Sources of which a call changes the records: they are not read meanwhile. */
   const held = new Set<string>();
   let release: (() => void) | undefined;
-  let isClosed = false;
+  let leading: Leading | undefined;
+  let wake: () => void = () => undefined;
 
   async function open(source: ExternalSource, collection?: CollectionRecord, index = 0): Promise<SourceReader> {
     const { kind, integrationName, settings, formatParams, since } = source;
@@ -85,11 +85,18 @@ export function createSources(context: SourcesContext): Sources {
     return new Map(all.map((placed) => [sourceKey(placed), placed]));
   }
 
+  const integrationOf = ({ source }: PlacedSource) => catalog.all('integration').get(source.integrationName);
+
+  /** Starts and stops what has to be; what is read with a connection that has changed begins anew. */
   async function sync(): Promise<void> {
-    if (isClosed) return;
     const now = wanted();
-    const gone = [...running].filter(([key]) => !now.has(key));
+    const isRight = (key: string, integration: unknown) => {
+      const placed = now.get(key);
+      return placed !== undefined && integrationOf(placed) === integration;
+    };
+    const gone = [...running].filter(([key, { integration }]) => !isRight(key, integration));
     for (const [key] of gone) running.delete(key);
+    await Promise.all(gone.map(([, { runner }]) => runner.stop()));
     for (const [key, placed] of now) {
       if (running.has(key)) continue;
       const runner = startRunner(
@@ -106,10 +113,34 @@ export function createSources(context: SourcesContext): Sources {
         },
         placed,
       );
-      running.set(key, { runner, placed });
+      running.set(key, { runner, integration: integrationOf(placed) });
     }
     settle();
-    await Promise.all(gone.map(([, { runner }]) => runner.stop()));
+  }
+
+  async function stopAll(): Promise<void> {
+    const all = [...running.values()];
+    running.clear();
+    await Promise.all(all.map(({ runner }) => runner.stop()));
+    settle();
+  }
+
+  /** Reads as long as this node is the one that does. Runners are started from here alone: what they store relies on that. */
+  async function lead(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => wake(), { once: true });
+    try {
+      while (!signal.aborted) {
+        const pause = new AbortController();
+        wake = () => pause.abort();
+        await engine
+          .refresh()
+          .then(sync)
+          .catch((error: unknown) => log.error({ err: error }, 'sources were not started or stopped'));
+        await delay(SYNC_MS, undefined, { signal: pause.signal, ref: false }).catch(() => undefined);
+      }
+    } finally {
+      await stopAll();
+    }
   }
 
   function settle(): void {
@@ -125,15 +156,9 @@ export function createSources(context: SourcesContext): Sources {
     await one?.runner.stop();
   }
 
-  const syncInBackground = () => {
-    sync().catch((error: unknown) => log.error({ err: error }, 'sources were not started or stopped'));
-  };
-  let timer: NodeJS.Timeout | undefined;
-
   return {
     start() {
-      timer = setInterval(syncInBackground, SYNC_MS).unref();
-      syncInBackground();
+      leading = engine.lead('sources', lead);
     },
     async check(source, signal, refuse) {
       if (source.kind === 'segment') return;
@@ -154,7 +179,7 @@ export function createSources(context: SourcesContext): Sources {
     },
     segment,
     liveOf: (placed) => running.get(sourceKey(placed))?.runner.live,
-    changed: syncInBackground,
+    changed: () => wake(),
     async holding(placed, work) {
       const key = sourceKey(placed);
       if (held.has(key)) throw new ApiError('not_ready', 'The source is being changed by another call. Try again.');
@@ -165,19 +190,11 @@ export function createSources(context: SourcesContext): Sources {
         return await work();
       } finally {
         held.delete(key);
-        await sync();
+        wake();
       }
     },
-    async reconnect(integration) {
-      const keys = [...running].filter(([, { placed }]) => placed.source.integrationName === integration);
-      await Promise.all(keys.map(([key]) => stopOne(key)));
-      await sync();
-    },
     async close() {
-      isClosed = true;
-      clearInterval(timer);
-      await Promise.all([...running.values()].map(({ runner }) => runner.stop()));
-      running.clear();
+      await leading?.stop();
       await segment.close();
       release?.();
     },

@@ -35,6 +35,14 @@ export class RefusedError extends Error {
   }
 }
 
+/** The source is elsewhere than where its batch begins: somebody let it begin anew. Nothing of the batch is stored. */
+export class MovedError extends Error {}
+
+/** Where a source is, as what reads it knows: each batch follows on the one before. */
+export interface Place {
+  checkpoint: SourceState['checkpoint'];
+}
+
 /** What is stored of a batch. */
 interface Taken {
   documents: readonly NewDocument[] | DocumentsText;
@@ -49,15 +57,15 @@ interface Taken {
 
 /**
  * Stores a batch of a source: its documents as the collection's settings make them, its deletes, memory and state, in one
- * durable step. Throws `RefusedError` if the source stops at items that are no documents. It is looked at before `after` has
- * resolved, and stored then; nothing is if that rejects.
+ * durable step. Throws `RefusedError` if the source stops at items that are no documents, and `MovedError` if it is no longer at
+ * `from`. It is looked at before `after` has resolved, and stored then; nothing is if that rejects.
  */
 export async function storeChanges(
   context: StoringContext,
   placed: PlacedSource,
   batch: SourceBatch,
   signal: AbortSignal,
-  after: Promise<unknown> = Promise.resolve(),
+  { after = Promise.resolve(), from }: { after?: Promise<unknown>; from?: Place } = {},
 ): Promise<void> {
   const last = lastOf(batch.changes);
   const gone = last.flatMap(({ id, document }) => (document === null ? [id] : []));
@@ -65,26 +73,38 @@ export async function storeChanges(
   const text = textOf(placed, given);
   const isStored =
     text !== undefined &&
-    (await store(context, placed, batch, after, {
-      documents: text,
-      changes: given,
-      bytes: (place) => Buffer.byteLength(given[place]?.text ?? ''),
-      deletes: gone,
-      refused: batch.refused,
-      dropped: 0,
-    }));
+    (await store(
+      context,
+      placed,
+      batch,
+      { after, from },
+      {
+        documents: text,
+        changes: given,
+        bytes: (place) => Buffer.byteLength(given[place]?.text ?? ''),
+        deletes: gone,
+        refused: batch.refused,
+        dropped: 0,
+      },
+    ));
   if (isStored) return;
   const { ready, refused, dropped, deletes } = await prepare({ engine: context.engine, signal }, placed, given);
   const documents = ready.map(({ document }) => document);
   const ids = new Set(documents.map(({ id }) => id));
-  await store(context, placed, batch, after, {
-    documents,
-    changes: ready.map(({ change }) => change),
-    bytes: (place) => ready[place]?.bytes ?? 0,
-    deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
-    refused: [...batch.refused, ...refused],
-    dropped,
-  });
+  await store(
+    context,
+    placed,
+    batch,
+    { after, from },
+    {
+      documents,
+      changes: ready.map(({ change }) => change),
+      bytes: (place) => ready[place]?.bytes ?? 0,
+      deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
+      refused: [...batch.refused, ...refused],
+      dropped,
+    },
+  );
 }
 
 const LINE_FEED = 10;
@@ -134,7 +154,7 @@ async function store(
   { engine, catalog, usage }: StoringContext,
   placed: PlacedSource,
   batch: SourceBatch,
-  after: Promise<unknown>,
+  { after, from }: { after: Promise<unknown>; from: Place | undefined },
   { documents, changes, bytes, deletes, refused, dropped }: Taken,
 ): Promise<boolean> {
   const { collection, index, source } = placed;
@@ -146,7 +166,7 @@ async function store(
     stopAt(refused[0]);
   }
   const records: ReturnType<typeof putState>[] = [];
-  const outcome = await engine.storeBatch(collection.table, {
+  const storing = engine.storeBatch(collection.table, {
     documents,
     // What the collection's query leaves out now was perhaps in before.
     deletes,
@@ -160,12 +180,20 @@ async function store(
       stopAt(failed[0]);
       const at = new Date().toISOString();
       const items = [...refused, ...failed].map(({ item, reason, text = null }) => ({ at, item, reason, text }));
-      const state = nextState(stateOf(catalog, placed), batch, items.length, at);
+      const before = stateOf(catalog, placed);
+      if (from !== undefined && !isSame(before.checkpoint, from.checkpoint)) throw new MovedError();
+      const state = nextState(before, batch, items.length, at);
       records.push(putState(placed, state), ...putRefused(catalog, placed, items));
       return records;
     },
   });
+  const outcome = await storing.catch((error: unknown) => {
+    // The engine tells what it was given to do, and why that failed.
+    const own = error instanceof ApiError ? error.cause : error;
+    throw own instanceof MovedError || own instanceof RefusedError ? own : error;
+  });
   if (outcome === undefined) return false;
+  if (from !== undefined) from.checkpoint = batch.checkpoint;
   for (const record of records) catalog.stored(record);
   const size = { inserted: 0, overwritten: 0 };
   for (const [place, { status }] of outcome.documents.entries()) {
@@ -175,6 +203,10 @@ async function store(
   if (outcome.documents.length > 0) usage.wrote(collection, size);
   usage.dropped(collection, dropped);
   return true;
+}
+
+function isSame(one: SourceState['checkpoint'], other: SourceState['checkpoint']): boolean {
+  return one === other || stringifyJson(one) === stringifyJson(other);
 }
 
 /** The last change of each id, in order. */

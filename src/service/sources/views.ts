@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import type { Source } from '../../contract/sources.ts';
 import { sentence } from '../../contract/text.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { SourceState } from '../catalog/records.ts';
 import { NO_KIND } from '../ingest/sources.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import type { LiveSource } from './runner.ts';
@@ -60,8 +61,17 @@ function statusOf(ctx: ViewContext, placed: PlacedSource): NonNullable<Source['s
   };
 }
 
+/** Of one that is not read here: it has yet to be, or another node does. */
+function restingState(
+  checkpoint: SourceState['checkpoint'],
+  phase: SourceState['phase'],
+): ['INITIALIZING' | 'SCANNING' | 'ACTIVE', message: string] {
+  if (checkpoint === null) return ['INITIALIZING', 'About to be read.'];
+  return [phase === 'scan' ? 'SCANNING' : 'ACTIVE', 'About to be read on, or read by another node.'];
+}
+
 function stateAndMessage(
-  { isPaused, stopped, checkpoint, scanned, scanTotal }: ReturnType<typeof stateOf>,
+  { isPaused, stopped, checkpoint, phase, scanned, scanTotal }: ReturnType<typeof stateOf>,
   live: Readonly<LiveSource> | undefined,
   { source }: PlacedSource,
 ): Pick<NonNullable<Source['status']>, 'state' | 'since' | 'message'> {
@@ -80,7 +90,10 @@ function stateAndMessage(
       message: 'Takes what is sent with the write key of its integration.',
     };
   }
-  if (live === undefined) return { state: 'INITIALIZING', since: source.since, message: 'About to be read.' };
+  if (live === undefined) {
+    const [state, message] = restingState(checkpoint, phase);
+    return { state, since: source.since, message };
+  }
   if (live.message !== null) return { state: live.state, since: live.since, message: live.message };
   const total = scanTotal === null ? '' : ` of ${scanTotal}`;
   const message = {

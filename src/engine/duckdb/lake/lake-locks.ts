@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
 import { createLocks, type Locks } from '../connections/locks.ts';
 import { connectClient } from './catalog-client.ts';
@@ -9,6 +10,11 @@ import { type Held, keysOf } from './fence.ts';
 export interface LakeLocks extends Locks {
   /** Those that the work now running relies on. */
   held(): readonly Held[];
+  /**
+   * Runs `work` while the key is held, until `signal` aborts, which that of `work` then does, too: also if the key is lost.
+   * Waits for the key however long others have it. Rejects if the catalog cannot be reached, or if `work` does.
+   */
+  lead(name: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,10 +37,17 @@ interface LockSession {
   client: Client;
   key: string;
   isOver: boolean;
+  /** Called when it is over. */
+  onOver?: (() => void) | undefined;
 }
 
 /** How long to wait for another node. */
 const WAIT_MS = 60_000;
+/** PostgreSQL's code for having waited so long. */
+const LOCK_TIMEOUT = '55P03';
+/** How often a session is looked after, and how late it may answer, in milliseconds. */
+const BEAT_MS = 3_000;
+const BEAT_ANSWER_MS = 6_000;
 /** A node that is cut off is noticed after some ten seconds. */
 const SESSION = `SET lock_timeout = ${WAIT_MS}; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`;
 
@@ -53,6 +66,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
     const session: { -readonly [K in keyof LockSession]?: LockSession[K] } = { key, isOver: false };
     session.client = await connectClient(config, () => {
       session.isOver = true;
+      session.onOver?.();
     });
     await session.client.query(SESSION);
     await session.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
@@ -84,6 +98,59 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
         }
       },
     };
+  }
+
+  /** Resolves once the lock is this session's; others may have it for days. */
+  async function waitFor({ client }: LockSession, key: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
+        return;
+      } catch (error) {
+        if (signal.aborted || (error as { code?: unknown }).code !== LOCK_TIMEOUT) throw error;
+      }
+    }
+  }
+
+  async function lead(name: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const session = await open();
+    const ending = new AbortController();
+    const stop = () => ending.abort();
+    session.onOver = stop;
+    const giveUp = () => end(session);
+    signal.addEventListener('abort', giveUp);
+    let beat: NodeJS.Timeout | undefined;
+    const inside: Scope = { held: [], isOver: false };
+    try {
+      signal.throwIfAborted();
+      const keys = keysOf(name);
+      await waitFor(session, keys.lock, signal);
+      // What `work` is about to store it may store.
+      signal.removeEventListener('abort', giveUp);
+      // Of whoever lost the lock before.
+      await session.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [keys.commits]);
+      beat = setInterval(() => void isAlive(session).then((is) => is || stop()), BEAT_MS).unref();
+      await refresh();
+      inside.held = [{ ...keys, session: session.key }];
+      if (!session.isOver) await scope.run(inside, () => work(AbortSignal.any([signal, ending.signal])));
+    } finally {
+      inside.isOver = true;
+      clearInterval(beat);
+      signal.removeEventListener('abort', giveUp);
+      end(session);
+    }
+  }
+
+  /** A session whose other end is cut off does not say so by itself. */
+  async function isAlive({ client }: LockSession): Promise<boolean> {
+    const late = delay(BEAT_ANSWER_MS, false, { ref: false });
+    return await Promise.race([
+      client.query('SELECT 1').then(
+        () => true,
+        () => false,
+      ),
+      late,
+    ]);
   }
 
   function end(session: LockSession): void {
@@ -123,6 +190,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   return {
     held,
     hold,
+    lead,
     idle: () => local.idle(),
     async close() {
       isClosed = true;
