@@ -36,7 +36,7 @@ export type {
   RowsOptions,
   RowsProgress,
 } from './rows.ts';
-export { type Leading, NOT_SHARED, type Sharing } from './sharing.ts';
+export { type Leading, NOT_SHARED, type RecordsListener, type Sharing } from './sharing.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.

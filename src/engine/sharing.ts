@@ -1,5 +1,7 @@
 import type { RecordChange } from './records.ts';
 
+export type RecordsListener = (changes: readonly RecordChange[], isAll: boolean) => void;
+
 /** Data that other processes may change, too; where only this one can, all of it costs nothing. */
 export interface Sharing {
   /**
@@ -11,8 +13,8 @@ export interface Sharing {
   /** Runs `work`, which reads metadata and commits changes of it, while nobody else does, with everything known. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 
-  /** Calls `listener` with the records that others changed, in their order. */
-  onRecords(listener: (changes: readonly RecordChange[]) => void): void;
+  /** Calls `listener` with the records that others changed, in their order; `isAll`: there are no others any more. */
+  onRecords(listener: RecordsListener): void;
 
   /**
    * Runs `work` as long as it is this process that does what is named so, of all that have the data: until `signal` aborts,

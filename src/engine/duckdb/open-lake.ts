@@ -13,6 +13,7 @@ import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
 import { type LakeOptions, lakeCatalogOf, lakeDataOf, type ObjectStore } from './lake/lake-options.ts';
 import { LakeStore } from './lake/lake-store.ts';
 import { leadOn } from './lake/leading.ts';
+import { maintain, TARGET_BYTES } from './lake/maintenance.ts';
 import { holdNodeFile } from './lake/node-file.ts';
 import { shownColumn } from './lake/shown-columns.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
@@ -82,7 +83,10 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held() });
     closing.push(() => opened.close());
     await migrate((work) => opened.transaction(work));
-    await opened.transaction((sql) => sql(KEEPS_DOCUMENTS_IN_FILES));
+    await opened.transaction(async (sql) => {
+      await sql(KEEPS_DOCUMENTS_IN_FILES);
+      await sql(FILES_OF_A_SIZE);
+    });
     await client.query(FENCE);
     return opened;
   });
@@ -119,17 +123,23 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     },
     copyTo: refuseCopy,
     async closed() {
+      await maintenance.stop();
       await locks.close();
       await client.close();
       release();
     },
   };
+  const work = { client, locks, log: parts.log, transaction: store.transaction.bind(store) };
+  const maintenance = home.sharing.lead('maintenance', (signal) => maintain(work, signal));
   // Another node may add an id that this one has never seen.
   return compose(home, { ...parts, shortcutsOff: [...parts.shortcutsOff, 'knownIds'] });
 }
 
 /** Unlike other metadata, of which the catalog itself keeps what is new: a document may be large. */
 const KEEPS_DOCUMENTS_IN_FILES = `CALL ${quoteName(CATALOG)}.set_option('data_inlining_row_limit', 0, schema => '_meta', table_name => 'trash_documents')`;
+
+/** Small enough to be put together, and written anew, while writers wait. */
+const FILES_OF_A_SIZE = `CALL ${quoteName(CATALOG)}.set_option('target_file_size', '${TARGET_BYTES}B')`;
 
 /** Taken before any other lock. */
 const RECORDS_LOCK = 'records';

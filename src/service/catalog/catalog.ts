@@ -66,7 +66,11 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit' | 'alone' 
     if ('kind' in change) derived.delete(change.kind);
   };
 
-  engine.onRecords((changes) => {
+  engine.onRecords((changes, isAll) => {
+    if (isAll) {
+      for (const records of kinds.values()) records.clear();
+      derived.clear();
+    }
     for (const change of changes) take(change);
   });
 

@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
-import type { RecordChange } from '../../engine.ts';
+import type { RecordChange, RecordsListener } from '../../engine.ts';
 import type { Transaction } from '../connections/store.ts';
 import { CATALOG, quoteText } from '../sql/names.ts';
 import { type Catalog, reloadNames } from '../tables/catalog.ts';
@@ -10,8 +10,8 @@ import { CATALOG_SCHEMA } from './lake-options.ts';
 export interface LakeChanges {
   /** Resolves when the catalog in memory has, and `onRecords` was told, everything that was stored before the call. */
   refresh(): Promise<void>;
-  /** Called with the records that others changed, in their order. */
-  onRecords(listener: (changes: readonly RecordChange[]) => void): void;
+  /** As in `Sharing`. */
+  onRecords(listener: RecordsListener): void;
 }
 
 interface Options {
@@ -38,6 +38,9 @@ const LAST = `SELECT max(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snap
 const TABLES = `SELECT t.table_id, t.table_name, s.schema_name FROM ${CATALOG_SCHEMA}.ducklake_table t
   JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id WHERE s.schema_name IN ('_meta', '_data')`;
 
+/** How often all records are read, at most, until nothing is stored in the meantime. */
+const UNCHANGED_TRIES = 10;
+
 /** The tables of metadata that say what SQL can name. */
 const NAMES: ReadonlySet<string> = new Set(['tables', 'workspaces', 'aliases', 'trash']);
 
@@ -50,7 +53,7 @@ export function createLakeChanges({ client, read, catalog, node, from, changed }
   let known = from;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  const listeners: ((changes: readonly RecordChange[]) => void)[] = [];
+  const listeners: RecordsListener[] = [];
   /** By id of the lake: table and schema. */
   const tables = new Map<string, { schema: string; name: string }>();
 
@@ -77,8 +80,8 @@ export function createLakeChanges({ client, read, catalog, node, from, changed }
       const touched = await namesOf(ids);
       const meta = new Set(touched.filter(({ schema }) => schema === '_meta').map(({ name }) => name));
       if (isGap || [...meta].some((name) => NAMES.has(name))) await reloadNames(catalog, read);
-      if (isGap) tell(await allRecords());
-      else if (meta.has('records')) tell(await recordsIn(foreign));
+      if (isGap) tell(await allRecords(), true);
+      else if (meta.has('records')) tell(await recordsIn(foreign), false);
       changed(
         isGap ? [...catalog.tables.keys()] : touched.filter(({ schema }) => schema === '_data').map(({ name }) => name),
       );
@@ -86,8 +89,8 @@ export function createLakeChanges({ client, read, catalog, node, from, changed }
     known = last;
   }
 
-  function tell(changes: readonly RecordChange[]): void {
-    if (changes.length > 0) for (const listener of listeners) listener(changes);
+  function tell(changes: readonly RecordChange[], isAll: boolean): void {
+    if (isAll || changes.length > 0) for (const listener of listeners) listener(changes, isAll);
   }
 
   /** Only what others changed: what this node did is known here already, and may be newer. */
@@ -105,7 +108,13 @@ export function createLakeChanges({ client, read, catalog, node, from, changed }
   }
 
   async function allRecords(): Promise<RecordChange[]> {
-    const rows = await read((sql) => sql('SELECT kind, key, value::VARCHAR FROM "_meta"."records"'));
+    let rows: unknown[][] = [];
+    // What this node stores meanwhile is newer, and known.
+    for (let tries = 0, before = -1; tries < UNCHANGED_TRIES; tries++) {
+      before = await lastSnapshot(client);
+      rows = await read((sql) => sql('SELECT kind, key, value::VARCHAR FROM "_meta"."records"'));
+      if ((await lastSnapshot(client)) === before) break;
+    }
     return rows.map(([kind, key, value]) => changeOf(true, kind, key, value));
   }
 

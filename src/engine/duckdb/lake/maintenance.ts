@@ -1,0 +1,151 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../log.ts';
+import type { Locks } from '../connections/locks.ts';
+import type { Transaction } from '../connections/store.ts';
+import { CATALOG, quoteText } from '../sql/names.ts';
+import { METADATA_LOCK } from '../tables/store-documents.ts';
+import { tableLock } from '../tables/writes.ts';
+import type { CatalogClient } from './catalog-client.ts';
+import { CATALOG_SCHEMA } from './lake-options.ts';
+
+/*
+ * Each write makes a file, and leaves what it replaces in another: one node makes fewer and fuller ones of them, and removes
+ * what no query can see any more. A step holds the table's lock, and is small enough for writers to wait for.
+ */
+
+export interface MaintenanceContext {
+  client: CatalogClient;
+  transaction: Transaction;
+  locks: Locks;
+  log: Log;
+}
+
+/** Files of this size are put together, and no more of them at once than make one of that. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+export const TARGET_BYTES = 64 * 1024 * 1024;
+/** So many of them are worth a step. */
+const SMALL_MIN = 16;
+/** Files are written anew once this share of their rows is deleted: the most hollow first, if all of them are not too large. */
+const HOLLOW = [0.9, 0.6, 0.3];
+const REWRITTEN_BYTES_MAX = 128 * 1024 * 1024;
+/** Rows of metadata that are kept in PostgreSQL. */
+const INLINED_MAX = 2_000;
+
+const LOOK_MS = 5_000;
+const EXPIRE_EVERY_MS = 600_000;
+const ORPHANS_EVERY_MS = 86_400_000;
+/** How long what was replaced can be read: the longest query, export and absence of a node that does not read all anew. */
+const KEPT = "INTERVAL '1 hour'";
+/** A file that no commit names may belong to one that is under way. */
+const ORPHANED = "INTERVAL '1 day'";
+
+/** How a table is stored: `hollow` are the bytes of files of which at least these shares are deleted. */
+interface Look {
+  schema: string;
+  table: string;
+  small: number;
+  hollow: number[];
+}
+
+const LOOK = `SELECT s.schema_name, t.table_name,
+    count(*) FILTER (WHERE f.file_size_bytes < ${SMALL_BYTES} AND d.data_file_id IS NULL) AS small,
+    ${HOLLOW.map(
+      (share) => `coalesce(sum(f.file_size_bytes) FILTER (WHERE d.delete_count >= ${share} * f.record_count), 0)`,
+    )
+      .map((sum, at) => `${sum} AS hollow${at}`)
+      .join(', ')}
+  FROM ${CATALOG_SCHEMA}.ducklake_data_file f
+  JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = f.table_id AND t.end_snapshot IS NULL
+  JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id
+  LEFT JOIN ${CATALOG_SCHEMA}.ducklake_delete_file d ON d.data_file_id = f.data_file_id AND d.end_snapshot IS NULL
+  WHERE f.end_snapshot IS NULL GROUP BY 1, 2`;
+const INLINED = `SELECT t.table_name AS table, i.table_name AS rows FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables i
+  JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = i.table_id AND t.end_snapshot IS NULL`;
+
+/** Goes on until `signal` aborts; for one node at a time. */
+export async function maintain(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
+  let expiredAt = performance.now();
+  let swept = 0;
+  while (!signal.aborted) {
+    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await tidy(context, signal);
+    if (signal.aborted || performance.now() - expiredAt < EXPIRE_EVERY_MS) continue;
+    expiredAt = performance.now();
+    await expire(context, { orphans: swept === 0 || expiredAt - swept > ORPHANS_EVERY_MS });
+    swept ||= expiredAt;
+  }
+}
+
+/** One step for each table that needs it. */
+export async function tidy(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
+  for (const look of (await context.client.query(LOOK)).map(lookOf)) {
+    const step = stepFor(look);
+    if (signal.aborted) return;
+    if (step !== undefined) await doStep(context, look, step);
+  }
+  for (const { table, rows } of await context.client.query(INLINED)) {
+    const [counted] = await context.client.query(`SELECT count(*) AS n FROM ${CATALOG_SCHEMA}."${String(rows)}"`);
+    if (signal.aborted) return;
+    if (Number(counted?.['n']) > INLINED_MAX)
+      await doStep(
+        context,
+        { schema: '_meta', table: String(table) },
+        `ducklake_flush_inlined_data(${quoteText(CATALOG)}, schema_name => '_meta', table_name => ${quoteText(String(table))})`,
+      );
+  }
+}
+
+function lookOf(row: Record<string, unknown>): Look {
+  return {
+    schema: String(row['schema_name']),
+    table: String(row['table_name']),
+    small: Number(row['small']),
+    hollow: HOLLOW.map((_, at) => Number(row[`hollow${at}`])),
+  };
+}
+
+function stepFor({ schema, table, small, hollow }: Look): string | undefined {
+  const place = `${quoteText(CATALOG)}, ${quoteText(table)}, schema => ${quoteText(schema)}`;
+  if (small >= SMALL_MIN)
+    return `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`;
+  const at = hollow.findIndex((bytes) => bytes > 0 && bytes <= REWRITTEN_BYTES_MAX);
+  return at < 0 ? undefined : `ducklake_rewrite_data_files(${place}, delete_threshold => ${HOLLOW[at]})`;
+}
+
+async function doStep(
+  { transaction, locks, log }: MaintenanceContext,
+  { schema, table }: Pick<Look, 'schema' | 'table'>,
+  step: string,
+): Promise<void> {
+  const startedAt = performance.now();
+  const lock = schema === '_meta' ? METADATA_LOCK : tableLock(table);
+  try {
+    await locks.hold([lock], () => transaction((sql) => sql(`CALL ${step}`)));
+    log.info(
+      { schema, table, ms: Math.round(performance.now() - startedAt) },
+      `files of the lake: ${step.split('(')[0]}`,
+    );
+  } catch (error) {
+    log.warn({ err: error, table }, 'files of the lake are left as they are for now');
+  }
+}
+
+/** Removes snapshots, and then files, that nothing needs any more. */
+export async function expire(
+  { transaction, log }: MaintenanceContext,
+  { orphans, kept = KEPT }: { orphans: boolean; kept?: string },
+): Promise<void> {
+  const before = `older_than => now() - ${kept}`;
+  const steps = [
+    `ducklake_expire_snapshots(${quoteText(CATALOG)}, ${before})`,
+    `ducklake_cleanup_old_files(${quoteText(CATALOG)}, ${before})`,
+    ...(orphans ? [`ducklake_delete_orphaned_files(${quoteText(CATALOG)}, older_than => now() - ${ORPHANED})`] : []),
+  ];
+  for (const step of steps) {
+    try {
+      await transaction((sql) => sql(`CALL ${step}`));
+    } catch (error) {
+      log.warn({ err: error }, 'what the lake does not need any more is kept for now');
+    }
+  }
+}

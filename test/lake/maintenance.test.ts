@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
+import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
+import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
+import { CATALOG_SCHEMA, lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
+import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
+import { expire, type MaintenanceContext, tidy } from '../../src/engine/duckdb/lake/maintenance.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../engine/harness.ts';
+import { inCatalog, lakeFor } from './lake-for.ts';
+
+const folder = temporaryFolder();
+const failures: unknown[] = [];
+let a: Engine;
+let b: Engine;
+let context: MaintenanceContext;
+let closing: (() => Promise<unknown>)[];
+
+beforeAll(async () => {
+  [a, b] = [await openSmall(folder.file), await openSmall(folder.file)];
+  await createDocs(a);
+  await b.refresh();
+  const { lake, file } = await lakeFor(folder.file);
+  const place = {
+    catalog: lakeCatalogOf(lake.catalog),
+    data: lakeDataOf(lake.data),
+    extensionFolder: lake.extensionFolder,
+    objectStore: lake.objectStore,
+    folders: foldersIn(`${file}.folder`),
+  };
+  const client = createCatalogClient(place.catalog.client);
+  const locks = createLakeLocks({
+    client: place.catalog.client,
+    refresh: async () => undefined,
+    failed: (error) => error,
+  });
+  const log = { info: () => undefined, warn: (what: object) => failures.push(what), error: () => undefined };
+  const limits = { threads: 2, memoryBytes: 2 ** 29, tempBytesMax: 2 ** 30 } as Parameters<
+    typeof LakeStore.open
+  >[0]['limits'];
+  const store = await LakeStore.open({ place, limits, log, client, node: 'maintenance', held: () => locks.held() });
+  context = { client, locks, log, transaction: (work) => store.transaction(work) };
+  closing = [() => store.close(), () => locks.close(), () => client.close()];
+});
+
+afterAll(async () => {
+  for (const close of closing) await close();
+  await a.close();
+  await b.close();
+  folder.dispose();
+});
+
+const files = async () => {
+  const [row] = await inCatalog(
+    folder.file,
+    `SELECT count(*) AS n FROM ${CATALOG_SCHEMA}.ducklake_data_file f JOIN ${CATALOG_SCHEMA}.ducklake_table t USING (table_id)
+     WHERE f.end_snapshot IS NULL AND t.end_snapshot IS NULL AND t.table_name = 't'`,
+  );
+  return Number(row?.['n']);
+};
+
+test('many small files become few while four write, and nothing is lost', async () => {
+  const stopping = new AbortController();
+  const longest: number[] = [];
+  const written = new Map<string, number>();
+  const writers = [a, b, a, b].map(async (engine, writer) => {
+    for (let n = 0; n < 30; n++) {
+      const startedAt = performance.now();
+      const id = `${writer}-${n % 20}`;
+      await engine.addDocuments('t', [doc(id, { n, o: { text: `it's ${n}`, at: [n] } })]);
+      written.set(id, n);
+      longest.push(performance.now() - startedAt);
+    }
+  });
+  let isDone = false;
+  const tidying = (async () => {
+    while (!isDone) await tidy(context, stopping.signal);
+  })();
+  await Promise.all(writers);
+  isDone = true;
+  await tidying;
+  for (let round = 0; round < 4; round++) await tidy(context, stopping.signal);
+  process.stdout.write(
+    `the longest of ${longest.length} writes: ${Math.max(...longest).toFixed(0)} ms; files left: ${await files()}\n`,
+  );
+  expect(failures).toEqual([]);
+  expect(await files()).toBeLessThan(25);
+  for (const engine of [a, b]) {
+    await engine.refresh();
+    const rows = await rowsOf(engine, 'SELECT _id, n, o.text, o.at FROM docs ORDER BY _id');
+    expect(rows).toEqual([...written].sort(([x], [y]) => (x < y ? -1 : 1)).map(([id, n]) => [id, n, `it's ${n}`, [n]]));
+    expect((await engine.stats('t')).docCount).toBe(80);
+  }
+  await a.changeDocuments('t', ['0-1', '1-1'], (document) => ({ ...document, n: -1 }));
+  expect(await a.deleteDocuments('t', ['0-1', '1-1', '2-1'])).toBe(3);
+});
+
+test('what is deleted for the most part is written anew', async () => {
+  await a.addDocuments(
+    't',
+    Array.from({ length: 400 }, (_, n) => doc(`many-${n}`, { n })),
+  );
+  await a.deleteDocuments(
+    't',
+    Array.from({ length: 390 }, (_, n) => `many-${n}`),
+  );
+  const hollow = async () => {
+    const [row] = await inCatalog(
+      folder.file,
+      `SELECT coalesce(sum(delete_count), 0) AS n FROM ${CATALOG_SCHEMA}.ducklake_delete_file WHERE end_snapshot IS NULL`,
+    );
+    return Number(row?.['n']);
+  };
+  expect(await hollow()).toBeGreaterThanOrEqual(390);
+  for (let round = 0; round < 3; round++) await tidy(context, new AbortController().signal);
+  expect(failures).toEqual([]);
+  expect(await hollow()).toBeLessThan(50);
+  await b.refresh();
+  expect(await rowsOf(b, "SELECT count(*) FROM docs WHERE _id LIKE 'many-%'")).toEqual([[10]]);
+});
+
+test('records that were deleted before snapshots went are forgotten by a node that was away', async () => {
+  const told: string[] = [];
+  const known = new Set<string>();
+  b.onRecords((changes, isAll) => {
+    if (isAll) known.clear();
+    for (const change of changes) {
+      told.push(change.do);
+      if (change.do === 'putRecord') known.add(change.key);
+      else known.delete(change.key);
+    }
+  });
+  await a.commit(['one', 'two'].map((key) => ({ do: 'putRecord', kind: 'x', key, value: {} })));
+  await b.refresh();
+  expect([...known].sort()).toEqual(['one', 'two']);
+  await a.commit([{ do: 'deleteRecord', kind: 'x', key: 'one' }]);
+  await a.commit([{ do: 'putRecord', kind: 'x', key: 'three', value: {} }]);
+  await a.addDocuments('t', [doc('last', { n: 1 })]);
+  await expire(context, { orphans: true, kept: "INTERVAL '0 seconds'" });
+  expect(failures).toEqual([]);
+  const [left] = await inCatalog(folder.file, `SELECT count(*) AS n FROM ${CATALOG_SCHEMA}.ducklake_snapshot`);
+  expect(Number(left?.['n'])).toBeLessThan(4);
+  await b.refresh();
+  expect([...known].sort()).toEqual(['three', 'two']);
+  expect(await rowsOf(b, "SELECT n FROM docs WHERE _id = 'last'")).toEqual([[1]]);
+});
