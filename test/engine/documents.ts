@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/contract/json/json.ts';
+import { ON_LAKE } from '../lake/lake-for.ts';
 
 /** Keys that code might trip over; few enough that documents share them. */
 const KEYS = [
@@ -41,7 +42,8 @@ const nastyBigInt = fc.oneof(
     2n ** 63n,
     -(2n ** 63n),
     -(2n ** 63n) - 1n,
-    2n ** 127n - 1n,
+    // A lake has no integers of 39 digits, but for those that are no integers to the engine either.
+    ON_LAKE ? 10n ** 38n - 1n : 2n ** 127n - 1n,
     2n ** 127n,
     -(2n ** 127n),
     10n ** 60n,

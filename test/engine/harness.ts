@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import { openLake } from '../../src/engine/duckdb/open-lake.ts';
@@ -10,6 +10,11 @@ import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src
 import type { Log } from '../../src/engine/log.ts';
 import { readGiven } from '../../src/service/ingest/intake.ts';
 import { lakeFor, ON_LAKE, sameLake } from '../lake/lake-for.ts';
+
+/** A test of what is particular to one file; left out where the engine's tests are run on lakes. */
+export const fileTest: typeof test = ON_LAKE
+  ? (Object.assign(() => undefined, { each: () => () => undefined }) as never)
+  : test;
 
 /** A new folder, which exists until `dispose` is called. */
 export function temporaryFolder() {

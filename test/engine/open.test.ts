@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
-import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from './harness.ts';
+import { createDocs, doc, fileTest, openSmall, readBack, rowsOf, temporaryFolder } from './harness.ts';
 import { exited, runScript } from './script.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -54,7 +54,7 @@ describe('openEngine()', () => {
     expect(readdirSync(dirname(folder.file)).filter((name) => name.endsWith('.wal'))).toEqual([]);
   });
 
-  test('refuses a file that this process has open already', async () => {
+  fileTest('refuses a file that this process has open already', async () => {
     const engine = await openSmall(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'not_ready',
@@ -64,7 +64,7 @@ describe('openEngine()', () => {
     await (await openSmall(folder.file)).close();
   });
 
-  test('names the process that has the file open', async () => {
+  fileTest('names the process that has the file open', async () => {
     const { child, line } = await run(`
       import { openEngine } from '../../src/engine/duckdb/open.ts';
       await openEngine({ file: ${JSON.stringify(folder.file)} });
@@ -78,7 +78,7 @@ describe('openEngine()', () => {
     });
   });
 
-  test('refuses a file that is no database, and leaves it as it is', async () => {
+  fileTest('refuses a file that is no database, and leaves it as it is', async () => {
     mkdirSync(dirname(folder.file));
     writeFileSync(folder.file, 'not a database '.repeat(10_000));
     await expect(openSmall(folder.file)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('openEngine()', () => {
     expect(readFileSync(folder.file, 'utf8')).toMatch(/^not a database/);
   });
 
-  test('refuses a file that was cut short', async () => {
+  fileTest('refuses a file that was cut short', async () => {
     const engine = await openSmall(folder.file);
     await createDocs(engine);
     const text = Array.from({ length: 100_000 }, (_, index) => `${index * 7919}`).join(' ');
@@ -98,7 +98,7 @@ describe('openEngine()', () => {
     await expect(openSmall(folder.file)).rejects.toMatchObject({ code: 'internal' });
   });
 
-  test('refuses a path that is a folder', async () => {
+  fileTest('refuses a path that is a folder', async () => {
     mkdirSync(folder.file, { recursive: true });
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
@@ -113,7 +113,7 @@ describe('openEngine()', () => {
     });
   });
 
-  test('refuses a database of a later version', async () => {
+  fileTest('refuses a database of a later version', async () => {
     await (await openSmall(folder.file)).close();
     const instance = await DuckDBInstance.create(folder.file);
     const connection = await instance.connect();
@@ -134,7 +134,7 @@ describe('openEngine()', () => {
 });
 
 describe('a killed process', () => {
-  test('has stored every write that it was told of, columns and all', { timeout: 60_000 }, async () => {
+  fileTest('has stored every write that it was told of, columns and all', { timeout: 60_000 }, async () => {
     const { child, line } = await run(`
       import { openEngine } from '../../src/engine/duckdb/open.ts';
       const engine = await openEngine({ file: ${JSON.stringify(folder.file)}, limits: { threads: 2 } });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine, ResultPage } from '../../../src/engine/engine.ts';
-import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+import { createDocs, doc, fileTest, openSmall, temporaryFolder } from '../harness.ts';
 
 const ALL: ResultPage = { offset: 0, limit: 100 };
 
@@ -356,21 +356,26 @@ describe('the room for results', () => {
     await other.close();
   }, 60_000);
 
-  it('goes to disk beyond its memory, and is gone when the engine closes', async () => {
-    const other = await openSmall(own.file, { memoryBytes: 256 * 1024 * 1024 });
-    const folder = join(dirname(own.file), 'results');
-    const ids: string[] = [];
-    for (let index = 0; index < 2; index++) ids.push((await keep(WIDE, 50, other)).id);
-    const filesOf = () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-    expect(filesOf().length).toBeGreaterThan(0);
-    for (const id of ids) {
-      const { rows } = await other.results.read(id, { offset: 99_999, limit: 1, columns: ['i'] });
-      expect(rows).toEqual([[99_999]]);
-    }
-    await other.close();
-    expect(existsSync(folder) ? filesOf() : []).toEqual([]);
-    const again = await openSmall(own.file);
-    await expect(again.results.read(ids[0] ?? '', ALL)).rejects.toMatchObject({ code: 'not_found' });
-    await again.close();
-  }, 60_000);
+  fileTest(
+    'goes to disk beyond its memory, and is gone when the engine closes',
+    async () => {
+      const other = await openSmall(own.file, { memoryBytes: 256 * 1024 * 1024 });
+      const folder = join(dirname(own.file), 'results');
+      const ids: string[] = [];
+      for (let index = 0; index < 2; index++) ids.push((await keep(WIDE, 50, other)).id);
+      const filesOf = () =>
+        readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+      expect(filesOf().length).toBeGreaterThan(0);
+      for (const id of ids) {
+        const { rows } = await other.results.read(id, { offset: 99_999, limit: 1, columns: ['i'] });
+        expect(rows).toEqual([[99_999]]);
+      }
+      await other.close();
+      expect(existsSync(folder) ? filesOf() : []).toEqual([]);
+      const again = await openSmall(own.file);
+      await expect(again.results.read(ids[0] ?? '', ALL)).rejects.toMatchObject({ code: 'not_found' });
+      await again.close();
+    },
+    60_000,
+  );
 });

@@ -5,7 +5,7 @@ import { createKnownIds, type KnownIds } from '../../../src/engine/duckdb/shortc
 import { HASH_COLUMN, hashOf } from '../../../src/engine/duckdb/tables/columns.ts';
 import { propertyRuns } from '../../property.ts';
 import { ODD_IDS } from '../fixture.ts';
-import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from '../harness.ts';
+import { createDocs, doc, fileTest, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from '../harness.ts';
 
 const NEW = ['new', 'neu', 'x'.repeat(10_000), '\u{1F601}'];
 
@@ -193,7 +193,7 @@ test('what writes come while a filter is made is found again', { timeout: 60_000
   }
 });
 
-test('the engine does not look for new ids once it has the filter of a table', { timeout: 60_000 }, async () => {
+fileTest('the engine does not look for new ids once it has the filter of a table', { timeout: 60_000 }, async () => {
   const folder = temporaryFolder();
   const engine = await openSmall(folder.file);
   const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');

@@ -11,7 +11,7 @@ import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import type { Change, DocumentsText, Engine, NewDocument } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';
 import { canonical, nastyDocument } from '../documents.ts';
-import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
+import { createDocs, doc, fileTest, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 
 let made = 0;
 const readTime = () => undefined;
@@ -345,7 +345,7 @@ describe('a text', () => {
     }
   });
 
-  test('keeps integers of any size exactly', async () => {
+  fileTest('keeps integers of any size exactly', async () => {
     const table = await newTable();
     const list =
       '[{"_id":"a","n":1},{"_id":"b","n":9007199254740993},{"_id":"c","n":170141183460469231731687303715884105727}]';

@@ -9,6 +9,7 @@ import { LIMITS } from '../fixture.ts';
 import {
   createDocs,
   doc,
+  fileTest,
   openAfterCrash,
   openSmall,
   readBack,
@@ -277,7 +278,7 @@ describe('documents in the trash', () => {
     expect(await engine.restoreDocuments('k2', 't', () => [])).toMatchObject({ docCount: 1 });
   });
 
-  test('of many deletions are dropped in one pass over their table', async () => {
+  fileTest('of many deletions are dropped in one pass over their table', async () => {
     const ids = Array.from({ length: 10 }, (_, index) => `d${index}`);
     await engine.addDocuments(
       't',
@@ -301,7 +302,7 @@ describe('documents in the trash', () => {
     expect(await engine.restoreDocuments('d0', 't', () => [])).toMatchObject({ docCount: 1 });
   });
 
-  test('are there, and gone from the collection, when the process is killed right after', async () => {
+  fileTest('are there, and gone from the collection, when the process is killed right after', async () => {
     const { child } = await runScript(
       folder.folder,
       `
@@ -332,7 +333,7 @@ describe('a collection in the trash', () => {
   const trash: Change = { do: 'trashCollection', table: 't' };
   const restore: Change = { do: 'restoreCollection', table: 't' };
 
-  test('has no name, and comes back with its documents, also after a crash', async () => {
+  fileTest('has no name, and comes back with its documents, also after a crash', async () => {
     await engine.addDocuments('t', [doc('a', { n: 1, o: { x: 'y' } })]);
     await engine.commit([trash, { do: 'putRecord', kind: 'trash', key: 't', value: {} }]);
     await expect(engine.query({ sql: 'SELECT * FROM docs' })).rejects.toMatchObject({ code: 'query_error' });

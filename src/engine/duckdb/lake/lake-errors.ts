@@ -86,6 +86,13 @@ export function lakeError(what: string, { catalog, data }: LakeNamed, error: unk
       options,
     );
   }
+  if (/Could not cast value -?\d{39} to DECIMAL\(38,0\)/.test(text)) {
+    return new ApiError(
+      'invalid_input',
+      `Cannot ${what}: an integer has 39 digits, and a lake has no type for it. Send it as text.`,
+      options,
+    );
+  }
   const full = memoryError(what, error);
   if (full !== undefined) return full;
   return new ApiError('internal', `Cannot ${what}: ${line}.`, options);

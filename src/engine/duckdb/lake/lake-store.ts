@@ -7,7 +7,7 @@ import type { Log } from '../../log.ts';
 import { Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
-import { inTransaction } from '../connections/transactions.ts';
+import { BEGIN, inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
@@ -80,12 +80,20 @@ export class LakeStore implements Store {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(async ({ sql }) => {
       const note = { commit: randomUUID(), holds: this.#options.held() };
-      return await inTransaction(sql, work, () => this.#commit(sql, noteText(note), note.holds));
+      const commit = () => this.#commit(sql, noteText(note), note.holds);
+      return await inTransaction(sql, work, commit, () => begin(sql));
     });
   }
 
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#onWriter(({ sql }) => inTransaction(sql, work, () => sql.again('COMMIT')));
+    return this.#onWriter(({ sql }) =>
+      inTransaction(
+        sql,
+        work,
+        () => sql.again('COMMIT'),
+        () => begin(sql),
+      ),
+    );
   }
 
   reading<T>(work: () => Promise<T>): Promise<T> {
@@ -201,6 +209,26 @@ export class LakeStore implements Store {
     return await openSession(place, { ...limits, ...this.#size }).catch((error: unknown) => {
       throw this.#failed('attach the lake', error);
     });
+  }
+}
+
+/** Nothing is read, but names are looked up: of a schema that another changes just then that may fail, once. */
+const NAMES = 'FROM "_meta"."versions" WHERE false';
+const BEGIN_TRIES = 5;
+
+async function begin(sql: Sql): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    await sql.again(BEGIN);
+    try {
+      await sql.again(NAMES);
+      return;
+    } catch (error) {
+      await sql.again('ROLLBACK').catch(() => undefined);
+      if (String(error).includes('Failed to load DuckLake') && tries < BEGIN_TRIES) continue;
+      // A lake that is being made has no such table; of anything else `work` is told.
+      await sql.again(BEGIN);
+      return;
+    }
   }
 }
 

@@ -158,7 +158,7 @@ async function nameIds(
   const [counted = []] = await sql(`SELECT count(*), coalesce(sum(row_count), 0)::BIGINT FROM ${IDS}`);
   const [ids, count] = counted.map(Number) as [number, number];
   const data = dataTable(table.id);
-  const rowKey = rowKeyOf(table).column;
+  const { column: rowKey, compared } = rowKeyOf(table);
   const hashes = `SELECT row_id, ${hashOf('row_id')} AS row_hash FROM ${IDS}${plan.fits === undefined ? '' : ' WHERE row_fits'}`;
   await sql(
     `CREATE TEMP TABLE rows_olds AS
@@ -168,7 +168,9 @@ async function nameIds(
   const [found = []] = await sql(`SELECT count(*), count(*) FILTER (${isVisible(table, 'old_time')}) FROM ${OLDS}`);
   const [olds, visibleOlds] = found.map(Number) as [number, number];
   if (olds > 0) {
-    const [deleted] = await sql(`DELETE FROM ${data} WHERE ${IS_LIVE} AND ${rowKey} IN (SELECT old_key FROM ${OLDS})`);
+    const [deleted] = await sql(
+      `DELETE FROM ${data} WHERE ${IS_LIVE} AND ${compared()} IN (SELECT old_key FROM ${OLDS})`,
+    );
     if (Number(deleted?.[0]) !== olds) throw new Error(`${deleted?.[0]} of ${olds} documents were deleted`);
   }
   return { count, ids, isRepeated: count > ids, olds, visibleOlds };

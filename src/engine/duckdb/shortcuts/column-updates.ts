@@ -75,9 +75,9 @@ async function updateFields(
   { columns }: TableShape,
   documents: Iterable<readonly [FoundRow, JsonObject]>,
 ): Promise<void> {
-  const { column, type, of } = rowKeyOf(table);
+  const { compared, type, of } = rowKeyOf(table);
   const among = type === 'VARCHAR' ? (target: string) => `${target}${IS_LIVE}` : undefined;
-  const match = { key: (target: string) => `${target}${column}`, type, among };
+  const match = { key: compared, type, among };
   await updateRows(
     sql,
     table,

@@ -1,5 +1,6 @@
 import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { opaqueText } from '../sql/opaque-text.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { COMPARED_ID, HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
 import { andKept, oldestKeptMicros } from './retention.ts';
@@ -40,14 +41,26 @@ const FIRST_LISTED = `from_json($1, '["VARCHAR"]')[1]`;
 /** What identifies the rows of a table in statements. */
 export interface RowKey {
   column: string;
+  /** The same, to be compared with; `of` stands before the column. */
+  compared(of?: string): string;
   /** As in the second argument of `from_json`. */
   type: 'BIGINT' | 'VARCHAR';
   of(row: FoundRow): bigint | string;
 }
 
 /** The engine's row numbers; a table with a column of that name does not have them. */
-const ROW_NUMBER: RowKey = { column: 'rowid', type: 'BIGINT', of: ({ rowNumber }) => rowNumber };
-const ID: RowKey = { column: quoteName(ID_COLUMN), type: 'VARCHAR', of: ({ id }) => id };
+const ROW_NUMBER: RowKey = {
+  column: 'rowid',
+  compared: (of = '') => `${of}rowid`,
+  type: 'BIGINT',
+  of: ({ rowNumber }) => rowNumber,
+};
+const ID: RowKey = {
+  column: quoteName(ID_COLUMN),
+  compared: (of = '') => opaqueText(`${of}${quoteName(ID_COLUMN)}`),
+  type: 'VARCHAR',
+  of: ({ id }) => id,
+};
 
 export function rowKeyOf({ shape }: Table): RowKey {
   return [...shape.columns.keys()].some((name) => foldName(name) === ROW_NUMBER.column) ? ID : ROW_NUMBER;
@@ -146,7 +159,8 @@ export function conditionOf(table: Table, rows: readonly FoundRow[], among = IS_
   const key = rowKeyOf(table);
   const listed = `from_json($1, '["${key.type}"]')`;
   // A list of one item would be joined, which takes twice as long.
-  const condition = rows.length === 1 ? `${key.column} = ${listed}[1]` : `${key.column} IN (SELECT unnest(${listed}))`;
+  const condition =
+    rows.length === 1 ? `${key.compared()} = ${listed}[1]` : `${key.compared()} IN (SELECT unnest(${listed}))`;
   if (key === ID) {
     const lists = rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))];
     return { condition: `${condition} AND ${among}`, lists };

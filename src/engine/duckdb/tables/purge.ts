@@ -15,13 +15,13 @@ export async function purgeExpired(sql: Sql, table: Table, nowMs: number): Promi
   if (table.retentionSecs === null) return { docCount: 0, bytes: 0 };
   const name = dataTable(table.id);
   const now = `${quoteText(new Date(nowMs).toISOString())}::TIMESTAMP WITH TIME ZONE`;
-  const { column: key, type } = rowKeyOf(table);
+  const { column: key, compared, type } = rowKeyOf(table);
   const rows = await sql(
     `SELECT ${key}, strlen(${columnsText(columnNames(table.shape))}) FROM ${name}
      WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs, now)}) LIMIT ${STEP_MAX}`,
   );
   await sql(
-    `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN (SELECT unnest(from_json($1, '["${type}"]')))`,
+    `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${compared()} IN (SELECT unnest(from_json($1, '["${type}"]')))`,
     `[${rows.map(([one]) => keyText(one)).join(',')}]`,
   );
   return { docCount: rows.length, bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
