@@ -117,7 +117,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
       lead: (name: string, work: (signal: AbortSignal) => Promise<void>) =>
         leadOn(locks, name, work, (error) =>
-          parts.log.warn({ err: error, what: name }, 'this node does not lead for now'),
+          parts.log.warn({ why: failed(error).message, what: name }, 'this node does not lead for now'),
         ),
       onRows: (listener: (tables: readonly string[]) => void) => void listeners.push(listener),
     },
