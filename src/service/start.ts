@@ -110,6 +110,8 @@ const DRAIN_MS = 10_000;
 const HAND_OVER_MS = 3_000;
 const PURGE_EVERY_MS = 60_000;
 const TRASH_DAYS = 7;
+/** A step of metadata costs a lake as much as any other, and all nodes look at what it changed. */
+const LAKE_FIGURES_MS = 10_000;
 /** Fields that must not appear in the log, whatever is passed to it. */
 const SECRETS = [
   'headers',
@@ -231,7 +233,7 @@ async function startOn(
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
   await ensureAdminKey(catalog, options.adminKeyFile, options.lake && nodeName(options.adminKeyFile));
-  const usage = openUsage(catalog, log);
+  const usage = openUsage(catalog, log, options.lake && LAKE_FIGURES_MS);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);
   const lambdaStates = createLambdaStates({

@@ -49,12 +49,13 @@ interface Counted {
   figures: UsageFigures;
 }
 
-export function openUsage(catalog: Catalog, log: Logger): Usage {
+/** `delayMs`: how late figures are stored (default: a second). */
+export function openUsage(catalog: Catalog, log: Logger, delayMs = STORE_DELAY_MS): Usage {
   const late = createLateRecords<Counted>({
     catalog,
     log,
     what: 'usage figures',
-    delayMs: STORE_DELAY_MS,
+    delayMs,
     changesOf(values) {
       // No figures may remain of a collection dropped meanwhile.
       const tables = new Set(Array.from(catalog.all('collection').values(), (collection) => collection.table));
