@@ -61,7 +61,8 @@ export async function diagnose(config: Config, bin: string, isToMake = true): Pr
   const isAbsent = config.url === undefined && !isToMake && !existsSync(config.dataDir);
   const absent = isAbsent && lake === undefined ? await absentFolder(config.dataDir) : undefined;
   if (absent !== undefined) findings.push(absent);
-  else if (config.url === undefined) findings.push(...(isAbsent ? [] : await localFindings(config.dataDir)));
+  else if (config.url === undefined && !(isAbsent && lake !== undefined))
+    findings.push(...(await localFindings(config.dataDir)));
   else if (config.apiKeyFile !== undefined) findings.push(await keyFileFinding(config.apiKeyFile));
   if (lake !== undefined) findings.push(...(await (await import('./lake-finding.ts')).lakeFindings(lake)));
   // A node of a lake is not started for whoever calls.

@@ -11,6 +11,8 @@ export interface Caller {
   send(method: string, path: string, body?: unknown): Promise<Outcome>;
   /** Until it is done; for what may be done twice. */
   must(method: string, path: string, body?: unknown): Promise<Body>;
+  /** Until it is not there. */
+  remove(path: string): Promise<void>;
   rows(query: string): Promise<Record<string, unknown>[]>;
 }
 
@@ -63,6 +65,11 @@ export function createCaller(target: () => { base: string; key: string }): Calle
   return {
     send,
     must,
+    async remove(path) {
+      await must('DELETE', path).catch((error: Error) => {
+        if (!error.message.includes(': 404 ')) throw error;
+      });
+    },
     rows: async (query) => (await must('POST', '/queries', { sql: { query } })).results,
   };
 }

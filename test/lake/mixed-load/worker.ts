@@ -132,9 +132,9 @@ async function changeNames(caller: Caller, name: string): Promise<void> {
     const { version } = lambda.body.data;
     const run = await caller.must('POST', `${ws}/lambdas/l_${name}/versions/${version}`, {});
     expect(run.results).toEqual([{ n: 1 }]);
-    await caller.send('DELETE', `${ws}/lambdas/l_${name}`);
-  }
-  await caller.send('DELETE', `${ws}/collections/c_${name}`);
+    await caller.remove(`${ws}/lambdas/l_${name}`);
+  } else if (lambda.is === 'unclear') return;
+  await caller.remove(`${ws}/collections/c_${name}`);
 }
 
 function sorted(model: Model): [string, number][] {

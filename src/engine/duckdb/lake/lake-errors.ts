@@ -21,6 +21,8 @@ const CATALOG_AWAY = [
   'ehostunreach',
   'etimedout',
   '57p0',
+  // Said of the extension's own transaction with PostgreSQL, by the threads that did not see how it ended.
+  'current transaction is aborted (please rollback)',
   // Of these statements nothing but the connection can fail.
   ...['begin', 'commit', 'rollback'].flatMap((one) => [`execute query "${one}`, `execute query \\"${one}`]),
 ];
