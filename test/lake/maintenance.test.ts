@@ -74,12 +74,12 @@ test('many small files become few while four write, and nothing is lost', async 
   });
   let isDone = false;
   const tidying = (async () => {
-    while (!isDone) await tidy(context, stopping.signal);
+    while (!isDone) await tidy(context, stopping.signal, { quietSecs: 0 });
   })();
   await Promise.all(writers);
   isDone = true;
   await tidying;
-  for (let round = 0; round < 4; round++) await tidy(context, stopping.signal);
+  for (let round = 0; round < 4; round++) await tidy(context, stopping.signal, { quietSecs: 0 });
   process.stdout.write(
     `the longest of ${longest.length} writes: ${Math.max(...longest).toFixed(0)} ms; files left: ${await files()}\n`,
   );

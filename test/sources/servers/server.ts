@@ -114,7 +114,7 @@ export async function start(
     pid: child.pid ?? 0,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      await Promise.race([ended, delay(15_000)]);
+      await Promise.race([ended, delay(15_000, undefined, { ref: false })]);
       child.kill('SIGKILL');
       await ended;
     },

@@ -56,7 +56,8 @@ export function lakeError(what: string, { catalog, data }: LakeNamed, error: unk
   const text = lakeErrorText(error);
   const line = firstLine(text);
   const options = { cause: error };
-  if (text.includes(LOST)) {
+  // The lake looks for conflicts before the fence is asked: only who lost a lock can have one.
+  if (text.includes(LOST) || text.includes('Transaction conflict')) {
     return new ApiError(
       'not_ready',
       `Cannot ${what}: this node lost its connection to the lake's catalog meanwhile, and another may have gone on. Nothing of it is stored. Try again.`,

@@ -20,14 +20,17 @@ export interface MaintenanceContext {
   log: Log;
 }
 
-/** Files of this size are put together, and no more of them at once than make one of that. */
+/** Smaller files are put together, and no more of them at once than make one of the other size. */
 const SMALL_BYTES = 8 * 1024 * 1024;
-export const TARGET_BYTES = 64 * 1024 * 1024;
-/** So many of them are worth a step. */
+export const TARGET_BYTES = 16 * 1024 * 1024;
+/** So many of them are worth a step: the first in a table that nobody has written to for a while, the other in any. */
 const SMALL_MIN = 16;
-/** Files are written anew once this share of their rows is deleted: the most hollow first, if all of them are not too large. */
-const HOLLOW = [0.9, 0.6, 0.3];
-const REWRITTEN_BYTES_MAX = 128 * 1024 * 1024;
+const SMALL_MANY = 100;
+/** A load writes a file every now and then, and would wait for each step. */
+const QUIET_SECS = 10;
+/** Files are written anew once this share of their rows is deleted, the most hollow first: in a step, so many bytes of them. */
+const HOLLOW = 0.3;
+const REWRITTEN_BYTES = 2 * TARGET_BYTES;
 /** Rows of metadata that are kept in PostgreSQL. */
 const INLINED_MAX = 2_000;
 
@@ -39,26 +42,33 @@ const KEPT = "INTERVAL '1 hour'";
 /** A file that no commit names may belong to one that is under way. */
 const ORPHANED = "INTERVAL '1 day'";
 
-/** How a table is stored: `hollow` are the bytes of files of which at least these shares are deleted. */
+/** How a table is stored. */
 interface Look {
   schema: string;
   table: string;
+  /** Seconds since a file was added. */
+  quiet: number;
+  /** Small files. */
   small: number;
-  hollow: number[];
+  /** The share of deleted rows from which on files are to be written anew now. */
+  hollow: number | undefined;
 }
 
-const LOOK = `SELECT s.schema_name, t.table_name,
-    count(*) FILTER (WHERE f.file_size_bytes < ${SMALL_BYTES} AND d.data_file_id IS NULL) AS small,
-    ${HOLLOW.map(
-      (share) => `coalesce(sum(f.file_size_bytes) FILTER (WHERE d.delete_count >= ${share} * f.record_count), 0)`,
-    )
-      .map((sum, at) => `${sum} AS hollow${at}`)
-      .join(', ')}
-  FROM ${CATALOG_SCHEMA}.ducklake_data_file f
-  JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = f.table_id AND t.end_snapshot IS NULL
-  JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id
-  LEFT JOIN ${CATALOG_SCHEMA}.ducklake_delete_file d ON d.data_file_id = f.data_file_id AND d.end_snapshot IS NULL
-  WHERE f.end_snapshot IS NULL GROUP BY 1, 2`;
+const LOOK = `SELECT schema_name, table_name,
+    coalesce(extract(epoch FROM now() - max(snapshot_time)), ${QUIET_SECS}) AS quiet,
+    count(*) FILTER (WHERE size < ${SMALL_BYTES} AND deleted = 0) AS small,
+    coalesce(min(deleted) FILTER (WHERE deleted >= ${HOLLOW} AND until <= ${REWRITTEN_BYTES}),
+      max(deleted) FILTER (WHERE deleted >= ${HOLLOW})) AS hollow
+  FROM (SELECT *, sum(size) OVER (PARTITION BY table_id ORDER BY deleted DESC) AS until
+    FROM (SELECT s.schema_name, t.table_name, t.table_id, n.snapshot_time, f.file_size_bytes AS size,
+        coalesce(d.delete_count::float8 / nullif(f.record_count, 0), 0) AS deleted
+      FROM ${CATALOG_SCHEMA}.ducklake_data_file f
+      JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = f.table_id AND t.end_snapshot IS NULL
+      JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id
+      LEFT JOIN ${CATALOG_SCHEMA}.ducklake_snapshot n ON n.snapshot_id = f.begin_snapshot
+      LEFT JOIN ${CATALOG_SCHEMA}.ducklake_delete_file d ON d.data_file_id = f.data_file_id AND d.end_snapshot IS NULL
+      WHERE f.end_snapshot IS NULL) AS files) AS ordered
+  GROUP BY 1, 2`;
 const INLINED = `SELECT t.table_name AS table, i.table_name AS rows FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables i
   JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = i.table_id AND t.end_snapshot IS NULL`;
 
@@ -77,9 +87,13 @@ export async function maintain(context: MaintenanceContext, signal: AbortSignal)
 }
 
 /** One step for each table that needs it. */
-export async function tidy(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
+export async function tidy(
+  context: MaintenanceContext,
+  signal: AbortSignal,
+  { quietSecs = QUIET_SECS } = {},
+): Promise<void> {
   for (const look of (await context.client.query(LOOK)).map(lookOf)) {
-    const step = stepFor(look);
+    const step = stepFor(look, quietSecs);
     if (signal.aborted) return;
     if (step !== undefined) await doStep(context, look, step);
   }
@@ -99,17 +113,19 @@ function lookOf(row: Record<string, unknown>): Look {
   return {
     schema: String(row['schema_name']),
     table: String(row['table_name']),
+    quiet: Number(row['quiet']),
     small: Number(row['small']),
-    hollow: HOLLOW.map((_, at) => Number(row[`hollow${at}`])),
+    hollow: row['hollow'] === null ? undefined : Number(row['hollow']),
   };
 }
 
-function stepFor({ schema, table, small, hollow }: Look): string | undefined {
+function stepFor({ schema, table, quiet, small, hollow }: Look, quietSecs: number): string | undefined {
   const place = `${quoteText(CATALOG)}, ${quoteText(table)}, schema => ${quoteText(schema)}`;
-  if (small >= SMALL_MIN)
+  if (small >= (quiet >= quietSecs ? SMALL_MIN : SMALL_MANY))
     return `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`;
-  const at = hollow.findIndex((bytes) => bytes > 0 && bytes <= REWRITTEN_BYTES_MAX);
-  return at < 0 ? undefined : `ducklake_rewrite_data_files(${place}, delete_threshold => ${HOLLOW[at]})`;
+  if (hollow === undefined) return undefined;
+  // The share is computed there once more, and may round to less.
+  return `ducklake_rewrite_data_files(${place}, delete_threshold => ${hollow - 1e-6})`;
 }
 
 async function doStep(
