@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
 import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
+import { onLakeOpened } from '../../src/engine/duckdb/lake/lake-database.ts';
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
 import { CATALOG_SCHEMA, lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
 import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
@@ -39,7 +40,8 @@ beforeAll(async () => {
     typeof LakeStore.open
   >[0]['limits'];
   const store = await LakeStore.open({ place, limits, log, client, node: 'maintenance', held: () => locks.held() });
-  context = { client, locks, log, transaction: (work) => store.transaction(work) };
+  const opened: MaintenanceContext['opened'] = (work) => onLakeOpened(place, limits, work);
+  context = { client, locks, log, opened, transaction: (work) => store.transaction(work) };
   closing = [() => store.close(), () => locks.close(), () => client.close()];
 });
 
@@ -119,6 +121,17 @@ test('what is deleted for the most part is written anew', async () => {
   expect(await rowsOf(b, "SELECT count(*) FROM docs WHERE _id LIKE 'many-%'")).toEqual([[10]]);
 });
 
+/** Rows of metadata in the catalog that were deleted, but for what the last snapshot deleted. */
+async function deadRows(): Promise<number> {
+  const names = await inCatalog(folder.file, `SELECT table_name FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables`);
+  const last = `(SELECT max(snapshot_id) FROM ${CATALOG_SCHEMA}.ducklake_snapshot)`;
+  const counts = names.map(
+    ({ table_name: name }) => `SELECT count(*) AS n FROM ${CATALOG_SCHEMA}."${name}" WHERE end_snapshot < ${last}`,
+  );
+  const [sum] = await inCatalog(folder.file, `SELECT sum(n) AS n FROM (${counts.join(' UNION ALL ')}) AS counted`);
+  return Number(sum?.['n']);
+}
+
 test('records that were deleted before snapshots went are forgotten by a node that was away', async () => {
   const told: string[] = [];
   const known = new Set<string>();
@@ -136,10 +149,12 @@ test('records that were deleted before snapshots went are forgotten by a node th
   await a.commit([{ do: 'deleteRecord', kind: 'x', key: 'one' }]);
   await a.commit([{ do: 'putRecord', kind: 'x', key: 'three', value: {} }]);
   await a.addDocuments('t', [doc('last', { n: 1 })]);
+  expect(await deadRows()).toBeGreaterThan(0);
   await expire(context, { orphans: true, kept: "INTERVAL '0 seconds'" });
   expect(failures).toEqual([]);
   const [left] = await inCatalog(folder.file, `SELECT count(*) AS n FROM ${CATALOG_SCHEMA}.ducklake_snapshot`);
   expect(Number(left?.['n'])).toBeLessThan(4);
+  expect(await deadRows()).toBe(0);
   await b.refresh();
   expect([...known].sort()).toEqual(['three', 'two']);
   expect(await rowsOf(b, "SELECT n FROM docs WHERE _id = 'last'")).toEqual([[1]]);

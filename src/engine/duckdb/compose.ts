@@ -74,6 +74,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
   const results = createResultStore(folders, limits, log);
   const queries = createQueries({
     connect: () => store.connect(),
+    begun: (connection, begin) => store.begun(connection, begin),
     reading: (work, signal) => store.reading(work, signal),
     results,
     names: catalog.names,

@@ -4,10 +4,11 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Engine } from '../engine.ts';
 import { compose, type EngineParts } from './compose.ts';
 import { foldersIn } from './connections/folders.ts';
+import type { Sql } from './connections/store.ts';
 import { type CatalogClient, createCatalogClient } from './lake/catalog-client.ts';
 import { FENCE } from './lake/fence.ts';
 import { createLakeChanges, type LakeChanges, lastSnapshot } from './lake/lake-changes.ts';
-import type { LakePlace } from './lake/lake-database.ts';
+import { type LakePlace, onLakeOpened } from './lake/lake-database.ts';
 import { lakeError } from './lake/lake-errors.ts';
 import { createLakeLocks, type LakeLocks } from './lake/lake-locks.ts';
 import { type LakeOptions, lakeCatalogOf, lakeDataOf, type ObjectStore } from './lake/lake-options.ts';
@@ -129,7 +130,8 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
       release();
     },
   };
-  const work = { client, locks, log: parts.log, transaction: store.transaction.bind(store) };
+  const opened = (use: (sql: Sql) => Promise<void>) => onLakeOpened(place, { ...parts.limits, ...ASIDE }, use);
+  const work = { client, locks, log: parts.log, opened, transaction: store.transaction.bind(store) };
   const maintenance = home.sharing.lead('maintenance', (signal) => maintain(work, signal));
   // Another node may add an id that this one has never seen.
   return compose(home, { ...parts, shortcutsOff: [...parts.shortcutsOff, 'knownIds'] });
@@ -137,6 +139,9 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
 
 /** Unlike other metadata, of which the catalog itself keeps what is new: a document may be large. */
 const KEEPS_DOCUMENTS_IN_FILES = `CALL ${quoteName(CATALOG)}.set_option('data_inlining_row_limit', 0, schema => '_meta', table_name => 'trash_documents')`;
+
+/** Of the lake opened once more, for what only deletes. */
+const ASIDE = { threads: 1, memoryBytes: 256 * 1024 * 1024 };
 
 /** Small enough to be put together, and written anew, while writers wait. */
 const FILES_OF_A_SIZE = `CALL ${quoteName(CATALOG)}.set_option('target_file_size', '${TARGET_BYTES}B')`;

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { creating } from '../sql/macros.ts';
 import { MATCHING_MACROS, operatorOf } from '../sql/matching.ts';
-import { BEGIN } from './sessions.ts';
+import { begin } from './sessions.ts';
 
 /** The macros that each connection already has. */
 const made = new WeakMap<DuckDBConnection, Set<string>>();
@@ -27,5 +27,5 @@ export async function makeMacros(connection: DuckDBConnection, names: ReadonlySe
     own.add(name);
   }
   made.set(connection, own);
-  await connection.run(BEGIN);
+  await begin(connection);
 }

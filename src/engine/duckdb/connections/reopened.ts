@@ -4,6 +4,8 @@ import { isFatal } from './engine-error.ts';
 interface Options<S> {
   /** Opens it again after `broken`. */
   reopen(broken: S): Promise<S>;
+  /** Whether an error makes it unusable, beside those that do for any engine. */
+  isFatal?(error: unknown): boolean;
   /** Called once with the error that made it unusable. */
   failed(error: unknown): void;
 }
@@ -47,7 +49,7 @@ export class Reopened<S extends { isBroken: boolean }> {
 
   /** Marks it as broken if the error is fatal; returns whether it is. */
   noteFailure(session: S, error: unknown): boolean {
-    if (!isFatal(error)) return false;
+    if (!isFatal(error) && this.#options.isFatal?.(error) !== true) return false;
     if (!session.isBroken) this.#options.failed(error);
     session.isBroken = true;
     return true;

@@ -4,13 +4,21 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 /** How often an interrupt is repeated: one that arrives between two steps of the engine is lost. */
 const INTERRUPT_EVERY_MS = 5;
 
-/** Begins a session's transaction. */
-export const BEGIN = 'BEGIN TRANSACTION READ ONLY';
+const BEGIN = 'BEGIN TRANSACTION READ ONLY';
+
+/** What a connection does once it has begun a transaction. */
+const begun = new WeakMap<DuckDBConnection, () => Promise<void>>();
+
+/** Begins a session's transaction on its connection. */
+export async function begin(connection: DuckDBConnection): Promise<void> {
+  await connection.run(BEGIN);
+  await begun.get(connection)?.();
+}
 
 /** Makes a session's connection accept statements again after one failed while running. */
 export async function resume(connection: DuckDBConnection): Promise<void> {
   await connection.run('ROLLBACK');
-  await connection.run(BEGIN);
+  await begin(connection);
 }
 
 export interface Sessions {
@@ -42,14 +50,21 @@ interface Session {
   rollback: DuckDBPreparedStatement;
 }
 
-async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session> {
-  const connection = await connect();
+async function openOn(context: SessionsContext): Promise<Session> {
+  const connection = await context.connect();
+  begun.set(connection, async () => context.begun?.(connection, BEGIN));
   const [begin, rollback] = [await connection.prepare(BEGIN), await connection.prepare('ROLLBACK')];
   return { connection, begin, rollback };
 }
 
+export interface SessionsContext {
+  connect(): Promise<DuckDBConnection>;
+  /** As in `Store`; default: nothing follows. */
+  begun?(connection: DuckDBConnection, begin: string): Promise<void>;
+}
+
 /** Sessions on pooled connections: the gate lets nothing through that could alter one for its next user. */
-export function createSessions(connect: () => Promise<DuckDBConnection>): Sessions {
+export function createSessions(context: SessionsContext): Sessions {
   const idle: Session[] = [];
   let isClosed = false;
   let keepsSpare = false;
@@ -57,7 +72,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
 
   const openSpare = async (): Promise<void> => {
     // If it fails, whoever needs a connection next gets the error.
-    const session = await openOn(connect).catch(() => undefined);
+    const session = await openOn(context).catch(() => undefined);
     if (session === undefined) return;
     if (isClosed) session.connection.disconnectSync();
     else idle.unshift(session);
@@ -90,7 +105,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     if (signal.aborted) throw signal.reason;
     const kept = await startKept();
     if (kept !== undefined) return kept;
-    const session = await openOn(connect);
+    const session = await openOn(context);
     await session.begin.run();
     return session;
   };
@@ -121,6 +136,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
       signal.addEventListener('abort', onAbort);
       if (signal.aborted) onAbort();
       try {
+        await begun.get(connection)?.();
         const result = await work(connection);
         if (signal.aborted) throw signal.reason;
         isAnswered = true;

@@ -25,6 +25,9 @@ export interface Store {
   /** A connection for queries, which cannot name anything outside; the caller closes it. */
   connect(): Promise<DuckDBConnection>;
 
+  /** To be called when a connection of `connect` has begun a transaction by `begin`, before anything else of that. */
+  begun(connection: DuckDBConnection, begin: string): Promise<void>;
+
   /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;
 

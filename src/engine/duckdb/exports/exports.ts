@@ -99,7 +99,7 @@ async function writeTable(context: Context, request: TableExport, signal: AbortS
   if (existsSync(path)) throw new Error(`the file ${request.name} exists already`);
   await requireSpace(dirname(path), 'export');
   // A connection of its own: what was read of a result that is given up stays with it until it is closed.
-  const sessions = createSessions(() => store.connect());
+  const sessions = createSessions(store);
   try {
     return await store.reading(
       () => sessions.run(signal, (connection) => writeWith(connection, context, { ...request, signal }, path)),

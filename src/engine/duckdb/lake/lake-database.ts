@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, version } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
@@ -6,8 +6,10 @@ import type { EngineLimits } from '../../engine.ts';
 import { engineErrorText, firstLine } from '../connections/engine-error.ts';
 import type { Folders } from '../connections/folders.ts';
 import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
+import type { Sql } from '../connections/store.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
 import { CATALOG_SCHEMA, type LakeCatalog, type ObjectStore } from './lake-options.ts';
+import { lakeSql } from './lake-sql.ts';
 
 /** A store that does not answer is told of after a few seconds, and not waited for. */
 const HTTP = ['http_timeout = 10', 'http_retries = 2', 'http_retry_wait_ms = 200', 'http_retry_backoff = 2'];
@@ -81,11 +83,34 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
   };
 }
 
+/** Runs `work` on the lake opened anew, for it alone. */
+export async function onLakeOpened(
+  place: LakePlace,
+  limits: EngineLimits,
+  work: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  const folders = { ...place.folders, temp: `${place.folders.temp}.aside` };
+  const database = await openLakeDatabase({ ...place, folders }, limits);
+  try {
+    const connection = await database.connect();
+    try {
+      await work(lakeSql(connection));
+    } finally {
+      connection.closeSync();
+    }
+  } finally {
+    database.close();
+  }
+}
+
 /** Its own user's alone, as PostgreSQL's clients demand. */
 function writePassword({ catalog, folders }: LakePlace): string {
   const file = join(dirname(folders.temp), 'catalog.pass');
-  rmSync(file, { force: true });
-  writeFileSync(file, catalog.password, { mode: 0o600, flag: 'wx' });
+  const next = `${file}.next`;
+  rmSync(next, { force: true });
+  writeFileSync(next, catalog.password, { mode: 0o600, flag: 'wx' });
+  // Whoever connects just now finds the one or the other.
+  renameSync(next, file);
   return file;
 }
 

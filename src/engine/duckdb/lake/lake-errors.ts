@@ -44,6 +44,22 @@ export function isAway(error: unknown): boolean {
   return says(lakeErrorText(error), [...CATALOG_AWAY, ...STORE_AWAY]);
 }
 
+/**
+ * What is said where the names that the engine's extension (1.5.5) knows are no longer those of the lake: rows that were kept
+ * in the catalog were put into files, or memory is not what it was. Opening the lake anew mends it.
+ */
+const STALE = [
+  'schema not found in metadata catalog',
+  'could not find schema that corresponds',
+  'basic_string',
+  'relation "ducklake_inlined_data_',
+];
+
+/** Whether the lake has to be opened anew. */
+export function isStale(error: unknown): boolean {
+  return says(lakeErrorText(error), STALE);
+}
+
 /** Of a lake what errors name. */
 interface LakeNamed {
   catalog: { shown: string };
@@ -61,6 +77,13 @@ export function lakeError(what: string, { catalog, data }: LakeNamed, error: unk
     return new ApiError(
       'not_ready',
       `Cannot ${what}: this node lost its connection to the lake's catalog meanwhile, and another may have gone on. Nothing of it is stored. Try again.`,
+      options,
+    );
+  }
+  if (isStale(error)) {
+    return new ApiError(
+      'not_ready',
+      `Cannot ${what}: this node opens the lake anew. Nothing of it is stored. Try again.`,
       options,
     );
   }

@@ -12,8 +12,9 @@ import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, LOST, noteText } from './fence.ts';
+import { createFirstLooks } from './first-look.ts';
 import { type LakeDatabase, type LakePlace, openLakeDatabase } from './lake-database.ts';
-import { isAway, lakeError } from './lake-errors.ts';
+import { isAway, isStale, lakeError } from './lake-errors.ts';
 import { CATALOG_SCHEMA } from './lake-options.ts';
 import { lakeSql } from './lake-sql.ts';
 import { columnStatements } from './rewrite.ts';
@@ -45,12 +46,14 @@ const ASK_AGAIN_MS = 250;
 export class LakeStore implements Store {
   readonly #options: Options;
   readonly #sessions: Reopened<Session>;
+  readonly #looks = createFirstLooks();
   #size: EngineSize;
 
   private constructor(options: Options, session: Session) {
     this.#options = options;
     this.#sessions = new Reopened(session, {
       reopen: (broken) => this.#reopen(broken),
+      isFatal: isStale,
       failed: (error) => options.log.error({ err: error }, 'the engine failed and the lake is attached again'),
     });
     this.#size = { threads: options.limits.threads, memoryBytes: options.limits.memoryBytes };
@@ -66,12 +69,17 @@ export class LakeStore implements Store {
 
   async connect(): Promise<DuckDBConnection> {
     const session = await this.#sessions.ready();
+    const connect = ({ database }: Session) => this.#looks.alone(() => database.connect());
     try {
-      return await session.database.connect();
+      return await connect(session);
     } catch (error) {
       if (!this.#sessions.noteFailure(session, error)) throw this.#failed('read the lake', error);
-      return (await this.#sessions.ready()).database.connect();
+      return connect(await this.#sessions.ready());
     }
+  }
+
+  begun(connection: DuckDBConnection, begin: string): Promise<void> {
+    return this.#looks.look((text) => connection.run(text), begin);
   }
 
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
@@ -81,7 +89,7 @@ export class LakeStore implements Store {
     return this.#onWriter(async ({ sql }) => {
       const note = { commit: randomUUID(), holds: this.#options.held() };
       const commit = () => this.#commit(sql, noteText(note), note.holds);
-      return await inTransaction(sql, work, commit, () => begin(sql));
+      return await inTransaction(sql, work, commit, () => this.#begin(sql));
     });
   }
 
@@ -91,7 +99,7 @@ export class LakeStore implements Store {
         sql,
         work,
         () => sql.again('COMMIT'),
-        () => begin(sql),
+        () => this.#begin(sql),
       ),
     );
   }
@@ -150,6 +158,11 @@ export class LakeStore implements Store {
     if (session !== undefined) closeSession(session);
   }
 
+  async #begin(sql: Sql): Promise<void> {
+    await sql.again(BEGIN);
+    await this.#looks.look(sql.again, BEGIN);
+  }
+
   async #commit(sql: Sql, note: string, holds: readonly Held[]): Promise<void> {
     await sql(`CALL ${quoteName(CATALOG)}.set_commit_message($1, NULL, extra_info => $2)`, this.#options.node, note);
     try {
@@ -186,7 +199,7 @@ export class LakeStore implements Store {
     const session = await this.#sessions.ready();
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session));
+      writer = session.writers.pop() ?? (await this.#looks.alone(() => openWriter(session)));
       const result = await work(writer);
       if (session.isBroken) writer.connection.closeSync();
       else session.writers.push(writer);
@@ -209,26 +222,6 @@ export class LakeStore implements Store {
     return await openSession(place, { ...limits, ...this.#size }).catch((error: unknown) => {
       throw this.#failed('attach the lake', error);
     });
-  }
-}
-
-/** Nothing is read, but names are looked up: of a schema that another changes just then that may fail, once. */
-const NAMES = 'FROM "_meta"."versions" WHERE false';
-const BEGIN_TRIES = 5;
-
-async function begin(sql: Sql): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    await sql.again(BEGIN);
-    try {
-      await sql.again(NAMES);
-      return;
-    } catch (error) {
-      await sql.again('ROLLBACK').catch(() => undefined);
-      if (String(error).includes('Failed to load DuckLake') && tries < BEGIN_TRIES) continue;
-      // A lake that is being made has no such table; of anything else `work` is told.
-      await sql.again(BEGIN);
-      return;
-    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import type { Locks } from '../connections/locks.ts';
-import type { Transaction } from '../connections/store.ts';
+import type { Sql, Transaction } from '../connections/store.ts';
 import { CATALOG, quoteText } from '../sql/names.ts';
 import { METADATA_LOCK } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
@@ -17,6 +17,8 @@ export interface MaintenanceContext {
   client: CatalogClient;
   transaction: Transaction;
   locks: Locks;
+  /** Runs `work` on the lake opened anew, for it alone. */
+  opened(work: (sql: Sql) => Promise<void>): Promise<void>;
   log: Log;
 }
 
@@ -31,9 +33,6 @@ const QUIET_SECS = 10;
 /** Files are written anew once this share of their rows is deleted, the most hollow first: in a step, so many bytes of them. */
 const HOLLOW = 0.3;
 const REWRITTEN_BYTES = 2 * TARGET_BYTES;
-/** Rows of metadata that are kept in PostgreSQL. */
-const INLINED_MAX = 2_000;
-
 const LOOK_MS = 5_000;
 const EXPIRE_EVERY_MS = 600_000;
 const ORPHANS_EVERY_MS = 86_400_000;
@@ -69,8 +68,9 @@ const LOOK = `SELECT schema_name, table_name,
       LEFT JOIN ${CATALOG_SCHEMA}.ducklake_delete_file d ON d.data_file_id = f.data_file_id AND d.end_snapshot IS NULL
       WHERE f.end_snapshot IS NULL) AS files) AS ordered
   GROUP BY 1, 2`;
-const INLINED = `SELECT t.table_name AS table, i.table_name AS rows FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables i
-  JOIN ${CATALOG_SCHEMA}.ducklake_table t ON t.table_id = i.table_id AND t.end_snapshot IS NULL`;
+/** Rows that are kept in the catalog, of tables of metadata. */
+const INLINED = `SELECT table_name AS name FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables`;
+const OLDEST = `SELECT min(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snapshot`;
 
 /** Goes on until `signal` aborts; for one node at a time. */
 export async function maintain(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
@@ -96,16 +96,6 @@ export async function tidy(
     const step = stepFor(look, quietSecs);
     if (signal.aborted) return;
     if (step !== undefined) await doStep(context, look, step);
-  }
-  for (const { table, rows } of await context.client.query(INLINED)) {
-    const [counted] = await context.client.query(`SELECT count(*) AS n FROM ${CATALOG_SCHEMA}."${String(rows)}"`);
-    if (signal.aborted) return;
-    if (Number(counted?.['n']) > INLINED_MAX)
-      await doStep(
-        context,
-        { schema: '_meta', table: String(table) },
-        `ducklake_flush_inlined_data(${quoteText(CATALOG)}, schema_name => '_meta', table_name => ${quoteText(String(table))})`,
-      );
   }
 }
 
@@ -146,9 +136,13 @@ async function doStep(
   }
 }
 
-/** Removes snapshots, and then files, that nothing needs any more. */
+/**
+ * Removes snapshots, and then files and rows, that nothing needs any more. On a lake that is opened for it: the engine's
+ * extension (1.5.5) drops what it knows of the names at these snapshots, which are those of now, and whoever relies on them
+ * goes on with freed memory. Rows that are kept in the catalog stay there, since flushing them does the same to all nodes.
+ */
 export async function expire(
-  { transaction, log }: MaintenanceContext,
+  { client, opened, log }: Pick<MaintenanceContext, 'client' | 'opened' | 'log'>,
   { orphans, kept = KEPT }: { orphans: boolean; kept?: string },
 ): Promise<void> {
   const before = `older_than => now() - ${kept}`;
@@ -157,11 +151,14 @@ export async function expire(
     `ducklake_cleanup_old_files(${quoteText(CATALOG)}, ${before})`,
     ...(orphans ? [`ducklake_delete_orphaned_files(${quoteText(CATALOG)}, older_than => now() - ${ORPHANED})`] : []),
   ];
-  for (const step of steps) {
-    try {
-      await transaction((sql) => sql(`CALL ${step}`));
-    } catch (error) {
-      log.warn({ err: error }, 'what the lake does not need any more is kept for now');
-    }
+  try {
+    await opened(async (sql) => {
+      for (const step of steps) await sql(`CALL ${step}`);
+    });
+    const [oldest] = await client.query(OLDEST);
+    for (const { name } of await client.query(INLINED))
+      await client.query(`DELETE FROM ${CATALOG_SCHEMA}."${String(name)}" WHERE end_snapshot < $1`, [oldest?.['id']]);
+  } catch (error) {
+    log.warn({ err: error }, 'what the lake does not need any more is kept for now');
   }
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { Engine } from '../../engine.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
 import { engineErrorText, isDiskFull, isFatal } from '../connections/engine-error.ts';
+import { createSessions } from '../connections/sessions.ts';
 import { requireTable, type Table } from '../tables/catalog.ts';
 import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
@@ -193,21 +194,16 @@ async function onConnection<T>(
   signal: AbortSignal,
   work: (ask: Ask, connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
-  return await store.reading(async () => {
-    signal.throwIfAborted();
-    const connection = await store.connect();
-    const stop = () => connection.interrupt();
-    signal.addEventListener('abort', stop);
-    try {
-      return await work(async (text) => (await connection.runAndReadAll(text)).getRows(), connection);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      connection.closeSync();
-    }
-  });
+  const sessions = createSessions(store);
+  try {
+    return await store.reading(() =>
+      sessions.run(signal, (connection) =>
+        work(async (text) => (await connection.runAndReadAll(text)).getRows(), connection),
+      ),
+    );
+  } finally {
+    await sessions.close();
+  }
 }
 
 /** Whether a statement failed because of the file that it read. */

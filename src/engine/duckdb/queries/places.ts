@@ -4,7 +4,7 @@ import { type Place, Scheduler } from '../../../contract/turns/scheduler.ts';
 import type { EngineLimits, GiveUp } from '../../engine.ts';
 import { type Deadline, deadline, orStopped } from '../connections/deadline.ts';
 import { endProcess } from '../connections/end-process.ts';
-import { createSessions, type Sessions } from '../connections/sessions.ts';
+import { createSessions, type Sessions, type SessionsContext } from '../connections/sessions.ts';
 import { STUCK_AFTER_MS, stuck, watchStopping } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 
@@ -39,8 +39,7 @@ export interface Places {
   close(): Promise<number>;
 }
 
-export interface PlacesContext {
-  connect: () => Promise<DuckDBConnection>;
+export interface PlacesContext extends SessionsContext {
   /** Runs work that reads on these connections once it may (`Store.reading`); default: at once. */
   reading?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   limits: EngineLimits;
@@ -95,12 +94,12 @@ function runOnce<T>(
 }
 
 export function createPlaces(context: PlacesContext): Places {
-  const { connect, limits, memoryBytes, stuckAfterMs = STUCK_AFTER_MS } = context;
+  const { limits, memoryBytes, stuckAfterMs = STUCK_AFTER_MS } = context;
   const { giveUp = ({ message }) => endProcess(message) } = context;
   const scheduler = new Scheduler({ places: limits.queriesMax, queueMax: limits.queueMax });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),
-    sessions: createSessions(connect),
+    sessions: createSessions(context),
     watchdog: createWatchdog({ memoryBytes, giveUp }),
     running: new Set(),
     giveUp,

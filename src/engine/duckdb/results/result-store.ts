@@ -88,7 +88,7 @@ export function createResultStore(folders: Folders, limits: EngineLimits, log: L
     if (isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
     opened ??= openResultDatabase(folders, limits, ++openings).then((database) => ({
       database,
-      sessions: createSessions(() => database.connect()),
+      sessions: createSessions(database),
     }));
     const current = opened;
     return current.catch((error: unknown) => {

@@ -84,6 +84,8 @@ export class FileStore implements Store {
    */
   readonly locksMetadata = false;
 
+  async begun(): Promise<void> {}
+
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);
   }
