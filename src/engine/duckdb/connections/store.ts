@@ -49,6 +49,9 @@ export interface Store {
   /** The statements that change the columns of a table, as SQL names it, by these steps, which are in order. */
   columnStatements(table: string, steps: readonly ColumnStep[]): string[];
 
+  /** How much text of documents one statement inserts. */
+  readonly insertedBytesMax: number;
+
   /** Whether transactions that change anything of `_meta` fail where they run beside each other. */
   readonly locksMetadata: boolean;
 

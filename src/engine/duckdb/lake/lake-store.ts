@@ -10,6 +10,7 @@ import type { ColumnStep, Store } from '../connections/store.ts';
 import { BEGIN, inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
+import { TEXT_MAX } from '../values/lines.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, LOST, noteText } from './fence.ts';
 import { createFirstLooks } from './first-look.ts';
@@ -84,6 +85,9 @@ export class LakeStore implements Store {
 
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
   readonly locksMetadata = true;
+
+  // Each statement makes a file.
+  readonly insertedBytesMax = 4 * TEXT_MAX;
 
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(async ({ sql }) => {

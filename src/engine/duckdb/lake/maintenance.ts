@@ -34,6 +34,8 @@ const QUIET_SECS = 10;
 const HOLLOW = 0.3;
 const REWRITTEN_BYTES = 2 * TARGET_BYTES;
 const LOOK_MS = 5_000;
+/** Between one step and the next; writers that wait go first. */
+const NEXT_MS = 100;
 const EXPIRE_EVERY_MS = 600_000;
 const ORPHANS_EVERY_MS = 86_400_000;
 /** How long what was replaced can be read: the longest query, export and absence of a node that does not read all anew. */
@@ -76,27 +78,40 @@ const OLDEST = `SELECT min(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_sn
 export async function maintain(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
   let expiredAt = performance.now();
   let swept = 0;
+  let wait = LOOK_MS;
+  const inVain = new Map<string, string>();
   while (!signal.aborted) {
-    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    await tidy(context, signal);
+    await delay(wait, undefined, { signal, ref: false }).catch(() => undefined);
+    wait = (await tidy(context, signal, { inVain })) ? NEXT_MS : LOOK_MS;
     if (signal.aborted || performance.now() - expiredAt < EXPIRE_EVERY_MS) continue;
     expiredAt = performance.now();
-    await expire(context, { orphans: swept === 0 || expiredAt - swept > ORPHANS_EVERY_MS });
-    swept ||= expiredAt;
+    const orphans = swept === 0 || expiredAt - swept > ORPHANS_EVERY_MS;
+    await expire(context, { orphans });
+    if (orphans) swept = expiredAt;
   }
 }
 
-/** One step for each table that needs it. */
+/**
+ * One step for each table that needs it; returns whether any did something. `inVain` has, by table and kind, the last step that
+ * did not: files of different columns are not put together.
+ */
 export async function tidy(
   context: MaintenanceContext,
   signal: AbortSignal,
-  { quietSecs = QUIET_SECS } = {},
-): Promise<void> {
+  { quietSecs = QUIET_SECS, inVain = new Map<string, string>() } = {},
+): Promise<boolean> {
+  let isAny = false;
   for (const look of (await context.client.query(LOOK)).map(lookOf)) {
-    const step = stepFor(look, quietSecs);
-    if (signal.aborted) return;
-    if (step !== undefined) await doStep(context, look, step);
+    for (const [kind, step] of Object.entries(stepsFor(look, quietSecs))) {
+      if (signal.aborted) return isAny;
+      const [place, tried] = [`${look.table} ${kind}`, `${look.small} ${step}`];
+      if (step === undefined || inVain.get(place) === tried) continue;
+      inVain.delete(place);
+      if (await doStep(context, look, step)) isAny = true;
+      else inVain.set(place, tried);
+    }
   }
+  return isAny;
 }
 
 function lookOf(row: Record<string, unknown>): Look {
@@ -109,30 +124,37 @@ function lookOf(row: Record<string, unknown>): Look {
   };
 }
 
-function stepFor({ schema, table, quiet, small, hollow }: Look, quietSecs: number): string | undefined {
+function stepsFor({ schema, table, quiet, small, hollow }: Look, quietSecs: number) {
   const place = `${quoteText(CATALOG)}, ${quoteText(table)}, schema => ${quoteText(schema)}`;
-  if (small >= (quiet >= quietSecs ? SMALL_MIN : SMALL_MANY))
-    return `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`;
-  if (hollow === undefined) return undefined;
-  // The share is computed there once more, and may round to less.
-  return `ducklake_rewrite_data_files(${place}, delete_threshold => ${hollow - 1e-6})`;
+  const isSmall = small >= (quiet >= quietSecs ? SMALL_MIN : SMALL_MANY);
+  return {
+    merge: isSmall
+      ? `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`
+      : undefined,
+    // The share is computed there once more, and may round to less.
+    rewrite:
+      hollow === undefined ? undefined : `ducklake_rewrite_data_files(${place}, delete_threshold => ${hollow - 1e-6})`,
+  };
 }
 
+/** Returns whether it did something. */
 async function doStep(
   { transaction, locks, log }: MaintenanceContext,
   { schema, table }: Pick<Look, 'schema' | 'table'>,
   step: string,
-): Promise<void> {
+): Promise<boolean> {
   const startedAt = performance.now();
   const lock = schema === '_meta' ? METADATA_LOCK : tableLock(table);
   try {
-    await locks.hold([lock], () => transaction((sql) => sql(`CALL ${step}`)));
+    const rows = await locks.hold([lock], () => transaction((sql) => sql(`CALL ${step}`)));
     log.info(
       { schema, table, ms: Math.round(performance.now() - startedAt) },
       `files of the lake: ${step.split('(')[0]}`,
     );
+    return rows.length > 0;
   } catch (error) {
     log.warn({ err: error, table }, 'files of the lake are left as they are for now');
+    return false;
   }
 }
 

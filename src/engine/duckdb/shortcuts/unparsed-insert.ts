@@ -27,20 +27,23 @@ async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Pr
 /** Separates documents: a byte that JSON text never contains. */
 const SEPARATOR = 0x1e;
 
-/** Inserts documents of a text without parsing them; the statements are like those of `insertDocuments`. */
+/**
+ * Inserts documents of a text without parsing them; the statements are like those of `insertDocuments`, of at most `max`
+ * bytes unless a single document is longer.
+ */
 export async function insertText(
   run: Run,
   table: Table,
   text: Buffer,
   documents: readonly TextDocument[],
-  timeOf: (document: TextDocument) => bigint,
+  { max, timeOf }: { max: number; timeOf: (document: TextDocument) => bigint },
 ): Promise<void> {
   for (let from = 0; from < documents.length; ) {
     let size = 0;
     let to = from;
     for (; to < documents.length; to += 1) {
       const { start = 0, end = 0 } = documents[to] ?? {};
-      if (to > from && size + end - start > TEXT_MAX) break;
+      if (to > from && size + end - start > max) break;
       size += end - start;
     }
     const some = documents.slice(from, to);

@@ -119,7 +119,10 @@ export async function storeText(
   if (retyped.size > 0) return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
   const existed = await store(context, before, stored, async (sql, table, timeOf, before) => {
-    await insertText(sql.again, table, bytes, documents, ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id));
+    await insertText(sql.again, table, bytes, documents, {
+      max: context.store.insertedBytesMax,
+      timeOf: ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id),
+    });
     await finish?.(sql, table, before);
   });
   return documents.map(({ id, start, end }) => ({
