@@ -77,8 +77,7 @@ export function createLookups(names: Names, rowsMin: number, shown?: ShownColumn
       if (draft === null || !isText(draft.parameters, values)) return undefined;
       if (known.checked === undefined) {
         if (known.smallUntil > performance.now()) return undefined;
-        const result = await connection.runAndReadAll(draft.size);
-        if (Number(result.getRows()[0]?.[0] ?? 0) < rowsMin) {
+        if (rowsMin > 0 && (await sizeOf(connection, draft)) < rowsMin) {
           known.smallUntil = performance.now() + SMALL_MS;
           return undefined;
         }
@@ -87,6 +86,11 @@ export function createLookups(names: Names, rowsMin: number, shown?: ShownColumn
       return known.checked ?? undefined;
     },
   };
+}
+
+async function sizeOf(connection: DuckDBConnection, { size }: Draft): Promise<number> {
+  const result = await connection.runAndReadAll(size);
+  return Number(result.getRows()[0]?.[0] ?? 0);
 }
 
 /** What a query may contain: anything else, such as a sample, could depend on rows that its WHERE leaves out. */
