@@ -1,6 +1,7 @@
 // Drives the built program through client libraries, in their own languages, over stdio and over HTTP:
 // `npm run clients:libraries`, with `short` those that CI tries, with names these. Installs them from their registries into
-// the folder that `--folder` names, by default one in the user's cache, and finds them there the next time.
+// the folder that `--folder` names, by default one in the user's cache, and finds them there the next time. With `--lake` they
+// are driven over HTTP before nodes of a lake.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
@@ -9,7 +10,16 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { environmentOf, isPossible, LIBRARIES } from './libraries/environments.mjs';
 import { JUDGES } from './libraries/judges.mjs';
-import { approve, environment, hasCollection, localService, prepare, served, tidyUp } from './libraries/services.mjs';
+import {
+  approve,
+  environment,
+  hasCollection,
+  localService,
+  prepare,
+  served,
+  servedOnLake,
+  tidyUp,
+} from './libraries/services.mjs';
 
 const CHECKS = Object.keys(JUDGES);
 const TIME_MAX_MS = 240_000;
@@ -93,13 +103,17 @@ const row = (name, version, transport, marks) =>
 
 /** The libraries that the command line asks for, and the folder that they are installed in. */
 function readCommandLine() {
-  const { values, positionals } = parseArgs({ options: { folder: { type: 'string' } }, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    options: { folder: { type: 'string' }, lake: { type: 'boolean' } },
+    allowPositionals: true,
+  });
   const unknown = positionals.filter((name) => name !== 'short' && !LIBRARIES.some((one) => one.name === name));
   if (unknown.length > 0) throw new Error(`${unknown} is none of ${LIBRARIES.map(({ name }) => name).join(', ')}`);
   const isAsked = ({ name, isShort }) =>
     positionals.length === 0 || positionals.includes(name) || (isShort && positionals.includes('short'));
   const cacheHome = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  return { asked: LIBRARIES.filter(isAsked), cache: resolve(values.folder ?? join(cacheHome, 'colloquy-libraries')) };
+  const cache = resolve(values.folder ?? join(cacheHome, 'colloquy-libraries'));
+  return { asked: LIBRARIES.filter(isAsked), cache, isOnLake: values.lake ?? false };
 }
 
 /** Prints a row of the table, with what failed below it; returns how many checks failed. */
@@ -113,7 +127,7 @@ function print(name, transport, { version, outcomes }, notes) {
   return failed.length;
 }
 
-const { asked, cache } = readCommandLine();
+const { asked, cache, isOnLake } = readCommandLine();
 const [possible, missing] = [asked.filter(isPossible), asked.filter((library) => !isPossible(library))];
 const commands = possible.map((library) => ({ name: library.name, command: environmentOf(library, cache) }));
 
@@ -133,8 +147,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => cleanUp()
 const notes = new Set(missing.map(({ name, needs }) => `${name} is left out: there is no ${needs} here`));
 let failed = 0;
 try {
-  services.push(await localService(home, stops));
-  services.push(await served(home, stops));
+  for (const start of isOnLake ? [servedOnLake] : [localService, served]) services.push(await start(home, stops));
   for (const { transport, tools } of services) console.log(`${transport}: ${tools.length} tools`);
   console.log(row('library', 'version', '', CHECKS));
   for (const { name, command } of commands) {

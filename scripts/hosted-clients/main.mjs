@@ -1,5 +1,5 @@
 // Drives clients that people have for the hosted service, as the registries have them, against the built program:
-// `npm run clients:hosted -- [client …] [--folder <folder>]`. Prints which calls work; ends with 1 if one does not.
+// `npm run clients:hosted -- [client …] [--folder <folder>] [--lake]`, with that before two nodes of a lake. Prints which calls work; ends with 1 if one does not.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -122,6 +122,24 @@ async function withService(use) {
   }
 }
 
+/** Starts two nodes of a lake behind a balancer, and what the lake is on; `use` gets the balancer's address and a key. */
+async function withLake(use) {
+  const [{ default: setup }, { serveLake, sharedPlaces }, { startBalancer }] = await Promise.all(
+    ['servers', 'served-lake', 'balancer'].map((name) => import(`../../test/lake/${name}.ts`)),
+  );
+  const stop = await setup();
+  const lake = await serveLake(sharedPlaces());
+  try {
+    const nodes = await Promise.all([lake.start(), lake.start()]);
+    const balancer = await startBalancer(nodes.map(({ base }) => base));
+    await use(balancer.base, nodes[0].key);
+    await balancer.close();
+  } finally {
+    await lake.close();
+    await stop();
+  }
+}
+
 /** What was wrong with each call of a client, by operation; null where nothing was. */
 async function drive({ name, install, prepare, drive: commandIn }, cache, url, key) {
   const folder = join(cache, name.replace(' ', '-'));
@@ -161,14 +179,17 @@ function printTable(found) {
   }
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { folder: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { folder: { type: 'string' }, lake: { type: 'boolean' } },
+});
 const chosen = CLIENTS.filter(
   ({ name }) => positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted)),
 );
 if (chosen.length === 0) throw new Error(`The clients are ${CLIENTS.map(({ name }) => name).join(', ')}.`);
 const cache = resolve(values.folder ?? join(tmpdir(), 'colloquy-hosted-clients-cache'));
 const found = new Map();
-await withService(async (url, key) => {
+await (values.lake ? withLake : withService)(async (url, key) => {
   await fill(url, key);
   for (const client of chosen) found.set(client.name, await drive(client, cache, url, key));
 });

@@ -72,6 +72,30 @@ export async function served(home, stops) {
   return service('http', { plan, connection, dataDir, env });
 }
 
+/** One of two nodes of a lake, behind a balancer that keeps each key at one of them. What ends it is added to `stops`. */
+export async function servedOnLake(home, stops) {
+  const [{ default: setup }, { serveLake, sharedPlaces }, { startBalancer }] = await Promise.all(
+    ['servers', 'served-lake', 'balancer'].map((name) => import(`../../test/lake/${name}.ts`)),
+  );
+  const stop = await setup();
+  const lake = await serveLake(sharedPlaces());
+  const nodes = await Promise.all([lake.start(), lake.start()]);
+  const balancer = await startBalancer(
+    nodes.map(({ base }) => base),
+    { isSticky: true },
+  );
+  stops.push(async () => {
+    await balancer.close();
+    await lake.close();
+    await stop();
+  });
+  const [{ key }] = nodes;
+  const plan = { url: new URL('/mcp', balancer.base).href, headers: { Authorization: `Bearer ${key}` } };
+  const connection = new StreamableHTTPClientTransport(new URL(plan.url), { requestInit: { headers: plan.headers } });
+  const { folder: dataDir } = nodes.find(({ base }) => base === balancer.nodeOf(plan.headers.Authorization));
+  return service('lake', { plan, connection, dataDir, env: environment({ HOME: home, COLLOQUY_DATA_DIR: dataDir }) });
+}
+
 /** A workspace for one run of one library, and the rest of its plan. */
 export async function prepare({ client, transport, plan }) {
   const workspace = `w${randomBytes(4).toString('hex')}`;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,17 +9,24 @@ export interface Balancer {
   nodes: string[];
   /** Requests that each node was given. */
   given: Map<string, number>;
+  /** The URL of the node that requests with this `Authorization` go to, where they stick. */
+  nodeOf(authorization: string): string | undefined;
   close(): Promise<void>;
 }
 
-export async function startBalancer(urls: readonly string[]): Promise<Balancer> {
+/** With `isSticky`, requests of one key go to one node. */
+export async function startBalancer(urls: readonly string[], { isSticky = false } = {}): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });
   const given = new Map<string, number>();
   const nodes = [...urls];
   let next = 0;
 
+  const nodeOf = (authorization: string) =>
+    nodes[createHash('sha256').update(authorization).digest().readUInt32LE() % nodes.length];
+
   function pass(incoming: IncomingMessage, answer: ServerResponse, body: Buffer, tries: number): void {
-    const node = nodes[next++ % nodes.length];
+    const { authorization = '' } = incoming.headers;
+    const node = isSticky && tries === nodes.length ? nodeOf(authorization) : nodes[next++ % nodes.length];
     if (node === undefined || tries === 0) {
       answer.writeHead(502).end('no node is there');
       return;
@@ -49,6 +57,7 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
     base: `http://127.0.0.1:${port}`,
     nodes,
     given,
+    nodeOf,
     async close() {
       agent.destroy();
       server.closeAllConnections();

@@ -1,4 +1,3 @@
-import { copyFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
@@ -118,7 +117,6 @@ test('a source is read by one node, by another within seconds of its end, and by
     await insert(1, 30_000);
     const redshift = { ...READER, host: '127.0.0.1', port: postgres.port, tls: false };
     await send(a, 'POST', '/integrations', { name: 'pg', redshift });
-    await copyFile(`${a.folder}/secret.key`, `${b.folder}/secret.key`);
     await send(b, 'POST', '/ws/commons/collections', {
       name: 'orders',
       sources: [

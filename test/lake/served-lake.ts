@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -74,6 +75,8 @@ export async function serveLake(places: LakePlaces): Promise<ServedLake> {
   const folders = await mkdtemp(join(tmpdir(), 'colloquy-lake-'));
   const running: Served[] = [];
   let started = 0;
+  // As the operator of a lake copies it to all nodes.
+  const secretKey = randomBytes(32).toString('hex');
   const flags = ['--lake', url.href, '--lake-data', `${places.data}/${name}`, '--extension-dir', places.extensions];
   const env = {
     COLLOQUY_LAKE_PASSWORD: 'its own',
@@ -85,6 +88,10 @@ export async function serveLake(places: LakePlaces): Promise<ServedLake> {
     flags,
     env,
     async start(folder = join(folders, `node${started++}`), more = []) {
+      if (!existsSync(folder)) {
+        await mkdir(folder, { mode: 0o700 });
+        await writeFile(join(folder, 'secret.key'), `${secretKey}\n`, { mode: 0o600 });
+      }
       const node = await startServe(folder, [...flags, ...more], env);
       running.push(node);
       return { ...node, folder };

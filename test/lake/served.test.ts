@@ -1,6 +1,7 @@
 import { StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runDemo } from '../../src/cli/demo/demo.ts';
 import { dataFolder } from '../scenarios/binary.ts';
 import { openLegacy, openModern } from '../scenarios/drivers.ts';
 import { type Served, startServe } from '../scenarios/served.ts';
@@ -38,6 +39,11 @@ async function api(method: string, path: string, body?: unknown, { key = nodes[0
 }
 
 const rows = async (query: string) => (await api('POST', '/queries', { sql: { query } })).body.results;
+
+// The first, since it says what there is.
+test('the demo is right, unchanged', async () => {
+  expect(await runDemo(undefined, { url: balancer.base, key: nodes[0]?.key ?? '' })).toBe(0);
+});
 
 test('both nodes take the key of either, and each request sees what the one before stored', async () => {
   expect((await api('POST', '/ws/commons/collections', { name: 'orders' })).status).toBe(200);

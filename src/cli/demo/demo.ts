@@ -6,20 +6,26 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify, styleText } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectLines, serverCommand } from '../connect-lines.ts';
 import { leaveService } from '../serve/leave-service.ts';
 import { type Content, type Earthquake, STORY, type Step } from './story.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** A service that runs elsewhere. */
+interface Remote {
+  url: string;
+  key: string;
+}
+
 /**
- * Plays the demo: starts the built server on a temporary folder, loads real records through MCP, asks questions and
- * checks every answer. Leaves nothing behind: no process, no folder.
+ * Plays the demo: starts the built server on a temporary folder (or before `remote`), loads real records through MCP, asks
+ * questions and checks every answer. Leaves nothing behind: no process, no folder.
  *
  * Resolves to the exit code: 0 if every answer was right, 1 if not, 130 if interrupted.
  */
-export async function runDemo(story = STORY): Promise<number> {
+export async function runDemo(story = STORY, remote?: Remote): Promise<number> {
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   // Once: a second Ctrl-C ends the process without waiting for the cleanup.
@@ -28,7 +34,7 @@ export async function runDemo(story = STORY): Promise<number> {
   process.stdout.on('error', interrupt);
   const folder = await mkdtemp(join(tmpdir(), 'colloquy-demo-'));
   try {
-    await play(story, folder, stop.signal);
+    await play(story, { folder, remote, signal: stop.signal });
     return 0;
   } catch (error) {
     if (stop.signal.aborted) return 130;
@@ -42,14 +48,21 @@ export async function runDemo(story = STORY): Promise<number> {
   }
 }
 
-async function play(story: readonly Step[], folder: string, signal: AbortSignal): Promise<void> {
+interface Stage {
+  folder: string;
+  remote: Remote | undefined;
+  signal: AbortSignal;
+}
+
+async function play(story: readonly Step[], stage: Stage): Promise<void> {
+  const { folder } = stage;
   const started = performance.now();
   const bin = builtServer();
   const records = await promisify(gunzip)(await readFile(new URL('demo/earthquakes.json.gz', bin)));
   const quakes: Earthquake[] = JSON.parse(records.toString());
   await mkdir(join(folder, 'files'));
   await writeFile(join(folder, 'files', 'earthquakes.json'), records);
-  const session = await openSession(fileURLToPath(bin), folder, signal);
+  const session = await openSession(fileURLToPath(bin), stage);
   try {
     print(
       styleText('bold', 'Colloquy: an assistant explores JSON documents with SQL.'),
@@ -81,11 +94,13 @@ function builtServer(): URL {
 type Session = Awaited<ReturnType<typeof openSession>>;
 
 /** Starts the built server as an MCP client does, over stdio. */
-async function openSession(bin: string, folder: string, signal: AbortSignal) {
+async function openSession(bin: string, { folder, remote, signal }: Stage) {
   const client = new Client({ name: 'colloquy-demo', version: '1' }, { capabilities: { elicitation: { form: {} } } });
-  const folders = ['--data-dir', join(folder, 'data'), '--allow-dirs', join(folder, 'files')];
-  // The service exits soon by itself, even if the demo was killed before it could clean up.
-  const args = [bin, ...folders, '--idle-secs', '60', '--log-level', 'error'];
+  // The local service exits soon by itself, even if the demo was killed before it could clean up.
+  const local = ['--data-dir', join(folder, 'data'), '--idle-secs', '60'];
+  const where = remote === undefined ? local : ['--url', remote.url];
+  const args = [bin, ...where, '--allow-dirs', join(folder, 'files'), '--log-level', 'error'];
+  const env = remote === undefined ? {} : { env: { ...getDefaultEnvironment(), COLLOQUY_API_KEY: remote.key } };
   let human: Step['human'];
   let questions: string[] = [];
   client.setRequestHandler('elicitation/create', ({ params }) => {
@@ -96,7 +111,9 @@ async function openSession(bin: string, folder: string, signal: AbortSignal) {
     return { action: 'accept', content: Object.fromEntries(content) };
   });
   // The transport passes on harmless variables only: a COLLOQUY_URL of the user must not lead the demo elsewhere.
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }), { signal });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit', ...env }), {
+    signal,
+  });
   return {
     async call(tool: string, given: Step['arguments'], answersAs?: Step['human']) {
       human = answersAs;

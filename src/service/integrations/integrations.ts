@@ -224,7 +224,7 @@ function refuseOtherKey({ catalog, secrets }: CallContext, name: string, sealer:
   const state = sealer === undefined ? 'is missing' : 'is another one';
   throw new ApiError(
     'internal',
-    `Cannot create integration "${name}": the key file "${secrets.file}" ${state}, and the secrets of ${list} were encrypted with the one before. Put that file back, or delete these integrations first.`,
+    `Cannot create integration "${name}": the key file "${secrets.file}" ${state}, and the secrets of ${list} were encrypted with the one before. Put that file back (of a lake: copy it from the node that has it), or delete these integrations first.`,
   );
 }
 
