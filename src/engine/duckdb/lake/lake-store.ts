@@ -10,7 +10,6 @@ import type { ColumnStep, Store } from '../connections/store.ts';
 import { BEGIN, inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
 import { CATALOG, quoteName } from '../sql/names.ts';
-import { TEXT_MAX } from '../values/lines.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, LOST, noteText } from './fence.ts';
 import { createFirstLooks } from './first-look.ts';
@@ -87,7 +86,7 @@ export class LakeStore implements Store {
   readonly locksMetadata = true;
 
   // Each statement makes a file.
-  readonly insertedBytesMax = 4 * TEXT_MAX;
+  readonly insertedBytesMax = 16 * 1024 * 1024;
 
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(async ({ sql }) => {

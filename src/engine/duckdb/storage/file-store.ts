@@ -8,7 +8,6 @@ import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
-import { TEXT_MAX } from '../values/lines.ts';
 import { cacheAfterMerge, letGoOfCache, memoryOf } from './cache.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
@@ -84,7 +83,7 @@ export class FileStore implements Store {
    * merging the log, however many come.
    */
   readonly locksMetadata = false;
-  readonly insertedBytesMax = TEXT_MAX;
+  readonly insertedBytesMax = 4 * 1024 * 1024;
 
   async begun(): Promise<void> {}
 
