@@ -1,5 +1,6 @@
 import type { Extent } from '../../contract/extent.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
+import { isObject } from '../../contract/json/json.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import type { Client } from '../../http/client.ts';
 import { listedName } from '../tools/catalog.ts';
@@ -77,7 +78,10 @@ export function thingLines(thing: Arguments | undefined): string[] {
   // Of a lambda and of its versions these are what they read.
   if (isAlias && (latest ?? version) === undefined && collections.length > 0)
     lines.push(`It stands for ${listed(collections)}.`);
-  const run = statsOf(latest ?? thing)['last_executed'];
+  const { tag_name: tag } = thing;
+  if (typeof tag === 'string' && isObject(version))
+    lines.push(`It is on the version ${quoted(version['version'])}, which stays; calls by this tag fail from then on.`);
+  const run = statsOf(latest ?? (isObject(version) ? version : thing))['last_executed'];
   if (typeof run === 'string') lines.push(`It was last run at ${run}.`);
   if (used !== undefined) lines.push(typeof used === 'string' ? `It was last used at ${used}.` : 'It was never used.');
   return lines;

@@ -3,6 +3,7 @@ import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { DEFAULT_WORKSPACE } from '../../contract/workspaces.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { addressing } from './addressing.ts';
@@ -219,7 +220,7 @@ export function describeTool(): Tool {
   const path = z.string().min(1).optional().describe('Only this field and all in it: "a.b", "items[]"');
   const search = z.string().min(1).optional().describe('Only fields and map keys with this text');
   const lines = z.int().min(1).max(LINES_MAX).optional();
-  const shape = { workspace, collection, path, search, lines, sample };
+  const shape = { workspace: workspace.default(DEFAULT_WORKSPACE), collection, path, search, lines, sample };
   return handTool<DescribeInput>({
     name: NAME,
     effect: 'read',

@@ -105,7 +105,8 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
 
 /** A refusal without the facts that stand beside it. */
 function withoutLines(refusal: string, lines: readonly string[]): string {
-  return lines.reduce((text, line) => text.replace(` ${line}`, () => ''), refusal);
+  const text = lines.reduce((rest, line) => rest.replace(` ${line}`, () => ''), refusal);
+  return text === refusal ? text : text.replace('Delete these first.', 'Delete first what the facts name.');
 }
 
 /** It cannot be deleted; what it is about is its size. */

@@ -96,10 +96,14 @@ describe('describe_impact', () => {
     expect(facts).toMatch(/2 documents in it will be gone\. That is \d+ B of JSON\./);
     expect(facts).toContain('It has 1 alias ("impact.recent").');
     expect(facts).toContain('It has 1 lambda ("impact.daily"), with the tags "impact.daily:production".');
-    expect(told.refused_because).toBe('Cannot delete collection "orders": it is not empty. Delete these first.');
+    expect(told.refused_because).toBe(
+      'Cannot delete collection "orders": it is not empty. Delete first what the facts name.',
+    );
     const whole = await impact({ kind: 'workspace', name: workspace });
     expect(whole.counts).toEqual({ collections: 1, aliases: 1, lambdas: 1, 'child workspaces': 0 });
     expect(whole.facts.join('\n')).toContain('It has 1 collection ("impact.orders"), with 2 documents.');
+    const tag = await impact({ kind: 'lambda_tag', workspace, name: 'daily', part: 'production' });
+    expect(tag.facts).toEqual([`It is on the version "${version}", which stays; calls by this tag fail from then on.`]);
     const alias = await impact({ kind: 'alias', workspace, name: 'recent' });
     expect(alias.facts).toContain('It stands for "impact.orders".');
   });
