@@ -16,6 +16,7 @@ import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
+import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
@@ -210,7 +211,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const warnings = [...castWarnings(written), ...strays];
+    const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };
