@@ -5,6 +5,7 @@ import pino from 'pino';
 import { Agent, request } from 'undici';
 import { parseJson } from '../../src/contract/json/json.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start.ts';
+import { lakeFor, ON_LAKE } from '../lake/lake-for.ts';
 
 export interface Answer {
   status: number;
@@ -57,7 +58,15 @@ export async function startTestService(options: Partial<ServiceOptions> = {}, fo
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const files = filesOf(home);
-  const service = await startService({ ...files, listen: [{ path: socket }], version: '0.0.1', log, ...options });
+  const lake = ON_LAKE ? { lake: (await lakeFor(files.databaseFile)).lake } : {};
+  const service = await startService({
+    ...files,
+    ...lake,
+    listen: [{ path: socket }],
+    version: '0.0.1',
+    log,
+    ...options,
+  });
   const key = (await readFile(files.adminKeyFile, 'utf8')).trim();
   const agent = new Agent({ connect: { socketPath: socket } });
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../../src/http/client.ts';
+import { fileTest } from '../../engine/harness.ts';
 import { longTest } from '../../long.ts';
 import { filesOf, startTestService, type TestService } from '../harness.ts';
 import { addKey, addUser, MY_KEYS, USERS } from '../people.ts';
@@ -135,7 +136,7 @@ describe("another user's keys", () => {
     expect((await service.call('GET', `${USERS}/${path}/apikeys`)).body).toEqual({ data: [] });
   });
 
-  it('self, in whatever spelling of the path, is the caller', async () => {
+  fileTest('self, in whatever spelling of the path, is the caller', async () => {
     for (const path of [`${USERS}/self/apikeys`, `${USERS}/%73elf/apikeys`, `${USERS}/admin@localhost/apikeys`]) {
       const list = await service.call('GET', path);
       expect(list.body.data.map((one: { name: string }) => one.name)).toContain('local-admin');
@@ -180,7 +181,7 @@ describe("another user's keys", () => {
 });
 
 describe('deleteApiKey()', () => {
-  it('answers a key that does not exist with 404 and the nearest name', async () => {
+  fileTest('answers a key that does not exist with 404 and the nearest name', async () => {
     const answer = await service.call('DELETE', `${MY_KEYS}/local-admn`);
     expect(answer.body).toMatchObject({
       type: 'NOTFOUND',
@@ -291,7 +292,7 @@ describe('over restarts', () => {
     expect(stored.includes(key.slice(4, 20))).toBe(false);
   });
 
-  it("the data folder's key is listed; deleted, it is dead, and the next start makes another", async () => {
+  fileTest("the data folder's key is listed; deleted, it is dead, and the next start makes another", async () => {
     const first = await restart();
     const other = await addUser(first, 'second@example.com', 'admin');
     const deleted = await first.call('DELETE', `${MY_KEYS}/local-admin`);

@@ -25,6 +25,8 @@ const INTERNAL_NAMES: [RegExp, string][] = [
   [/(?:"_colloquy"|_colloquy)\./g, ''],
   [/(?:"_(?:data|meta)"|_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
   [/_colloquy\b/g, 'the database'],
+  // As the scan of a lake has it.
+  [/c_[0-9a-f]{16}(?!\w)/g, 'collection'],
 ];
 
 /** The rest of a collection's name that is broken across two lines of a drawn box. */
@@ -213,7 +215,8 @@ function cleanMessage(text: string): string {
   return withoutInternalNames(MESSAGES.reduce((left, [pattern, by]) => left.replace(pattern, by), message)).trim();
 }
 
-const MEMORY = /^Out of Memory:|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
+const MEMORY =
+  /^Out of Memory:|"exception_type\\*":\\*"Out of Memory|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
 
 /** The database is of no use until it is opened again. */
 const BROKEN = /^FATAL$/i;

@@ -8,6 +8,7 @@ import { withColumnNames } from '../gate/column-names.ts';
 import type { Opened } from '../gate/parse.ts';
 import { checkPatterns } from '../gate/patterns.ts';
 import type { PlainRead } from '../gate/plain-read.ts';
+import { withoutFiles } from '../gate/plan-files.ts';
 import { type Failure, toQueryError, withoutInternalNames } from '../gate/sql-errors.ts';
 import { type Keeper, keptNames } from '../results/result-store.ts';
 import { resultNames } from '../sql/result-names.ts';
@@ -152,7 +153,7 @@ async function readKeeping(
 
 /** Plans contain internal names of what is under a collection. */
 function cleanRow(row: JsonValue[]): JsonValue[] {
-  return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
+  return row.map((value) => (typeof value === 'string' ? withoutInternalNames(withoutFiles(value)) : value));
 }
 
 /** Binds an allowed statement, if there is something to bind, without running it: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
