@@ -9,6 +9,7 @@ const SHORT = [
   'test/lake',
   'test/engine/tables/writes',
   'test/engine/tables/aliases',
+  'test/engine/oracle',
   'test/engine/loading',
   'test/service/explain',
 ];

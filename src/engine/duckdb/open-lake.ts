@@ -17,6 +17,7 @@ import { leadOn } from './lake/leading.ts';
 import { maintain, TARGET_BYTES } from './lake/maintenance.ts';
 import { holdNodeFile } from './lake/node-file.ts';
 import { shownColumn } from './lake/shown-columns.ts';
+import { SOUND_STATISTICS } from './lake/statistics.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
@@ -89,6 +90,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
       for (const option of FILES) await sql(option);
     });
     await client.query(FENCE);
+    await client.query(SOUND_STATISTICS);
     return opened;
   });
   const from = await lastSnapshot(client);
