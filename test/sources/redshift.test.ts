@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultProxy, startFaultProxy } from './servers/fault-proxy.ts';
 import { type Postgres, READER, startPostgres } from './servers/postgres.ts';
@@ -99,6 +100,33 @@ describe('a table of PostgreSQL', () => {
       (n) => n === 2,
     );
     expect(await service.rows("SELECT extra FROM commons.grows WHERE _id = '2'")).toEqual([{ extra: 'x' }]);
+  });
+
+  it('many rows of one time are read once, and one of them that is committed late, too', async () => {
+    // More than are remembered one by one.
+    const rows = 60_000;
+    await server.sql('CREATE TABLE bulk (id int PRIMARY KEY, at timestamp(0))');
+    await server.sql("INSERT INTO bulk SELECT i, '2026-01-02 03:04:05' FROM generate_series(1, $1) i", [rows]);
+    await create('bulk', from('bulk', { incremental_field: 'at' }));
+    await until(() => service.source('bulk'), isActive);
+    await delay(2_500);
+    const processed = async () => (await service.source('bulk')).source.status.total_processed_items;
+    expect(await processed()).toBe(rows);
+    await server.sql("INSERT INTO bulk VALUES (-1, '2026-01-02 03:04:04')");
+    await server.sql("UPDATE bulk SET at = '2026-01-02 03:04:05' WHERE id = -1");
+    await until(
+      () => service.count('bulk'),
+      (n) => n === rows + 1,
+    );
+    await server.sql("INSERT INTO bulk VALUES (-2, '2026-01-02 03:04:04')");
+    await until(
+      () => service.count('bulk'),
+      (n) => n === rows + 2,
+    );
+    await delay(2_500);
+    const after = await processed();
+    await delay(2_500);
+    expect(await processed()).toBe(after);
   });
 
   it('with a key of several columns, and no key at all', async () => {

@@ -14,6 +14,7 @@ export interface Table {
   /** The columns that tell its rows apart, at least one. */
   key: string[];
   incremental: Column | undefined;
+  isRedshift: boolean;
   /** The types of columns that JSON lacks. */
   declared: ReadonlyMap<string, DeclaredType>;
 }
@@ -58,6 +59,7 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     );
   }
   const readers = columns.map(columnReader);
+  const [version] = await rowsOf(client, 'SELECT version()');
   return {
     name: `${quoted(schema)}.${quoted(table)}`,
     label: table,
@@ -65,6 +67,7 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     declared: declaredTypes(readers),
     key,
     incremental: field === undefined ? undefined : named(String(field), 'incremental_field'),
+    isRedshift: /redshift/i.test(version?.[0] ?? ''),
   };
 }
 
@@ -164,6 +167,42 @@ export async function latest(client: pg.Client, { name, incremental }: Table): P
   if (incremental === undefined) return null;
   const [row] = await rowsOf(client, `SELECT max(${quoted(incremental.name)})::varchar FROM ${name}`);
   return row?.[0] ?? null;
+}
+
+const TIMES: ReadonlySet<string> = new Set(['timestamp', 'timestamptz']);
+
+export function isTime({ type }: Column): boolean {
+  return TIMES.has(type);
+}
+
+/**
+ * Rows that were committed late have an older time than others that were read: those of this time before the latest are
+ * looked at again each time, in seconds.
+ */
+export const OVERLAP_SECONDS = 60;
+
+/** SQL for whether a row's incremental field is as large as the latest that was read, or nearly; null: none was. */
+export function isFrom(field: Column, position: string | null): { condition: string; given: string[] } {
+  const column = quoted(field.name);
+  if (position === null) return { condition: `${column} IS NOT NULL`, given: [] };
+  const floor = isTime(field) ? `$1::${field.type} - interval '${OVERLAP_SECONDS} seconds'` : '$1';
+  return { condition: `${column} >= ${floor}`, given: [position] };
+}
+
+/**
+ * A text that is another one as soon as such rows are others, or one has another value of its incremental field: most
+ * times there is nothing to be read, however many they are.
+ */
+export async function digest(client: pg.Client, table: Table, position: string | null): Promise<string> {
+  const { name, incremental, key, isRedshift } = table;
+  if (incremental === undefined) return '';
+  const { condition, given } = isFrom(incremental, position);
+  const told = [...key, incremental.name].map(quoted);
+  const one = isRedshift
+    ? told.reduce((seed, column) => `fnv_hash(${column}${seed === '' ? '' : `, ${seed}`})`, '')
+    : `hashtext(ROW(${told.join(', ')})::text)::bigint`;
+  const [row = []] = await rowsOf(client, `SELECT count(*), sum(${one}) FROM ${name} WHERE ${condition}`, given);
+  return row.join(' ');
 }
 
 /** How many rows there are, as the server believes. */

@@ -4,10 +4,14 @@ import { type Connection, createConnection } from './redshift-connection.ts';
 import { quoted } from './redshift-rows.ts';
 import {
   describe,
+  digest,
   eachRow,
   estimated,
+  isFrom,
+  isTime,
   type Key,
   latest,
+  OVERLAP_SECONDS,
   type Row,
   rowOf,
   rowReader,
@@ -22,15 +26,8 @@ import { BATCH_ITEMS_MAX, type SourceBatch, type SourceOptions, type SourceReade
 
 const POLL_MS = 1_000;
 const ROWS_AT_ONCE = BATCH_ITEMS_MAX;
-/**
- * Rows that were committed late have an older time than others that were read: those of this time before the latest are
- * read again each time, in seconds.
- */
-const OVERLAP_SECONDS = 60;
 /** Rows of the overlap that are known to be stored as they are. */
 const KNOWN_MAX = 50_000;
-
-const TIMES: ReadonlySet<string> = new Set(['timestamp', 'timestamptz']);
 
 interface Checkpoint {
   /** The largest value of the incremental field that there was before the scan, or has been read since; null: none. */
@@ -48,18 +45,21 @@ interface Reading {
   signal: AbortSignal;
   /** Rows of the overlap, by id, as they were read: they are the same each time. */
   known: Map<string, string>;
+  /** The overlap of a position as all of it was read; absent: none was. */
+  seen: { position?: string | null; digest?: string };
 }
 
 export async function openSource(options: SourceOptions): Promise<SourceReader> {
   const { settings } = options;
   const { using, close } = createConnection(options);
   const known = new Map<string, string>();
+  const seen: Reading['seen'] = {};
   return {
     pollMs: POLL_MS,
     check: (signal) => using(signal, async (one) => void (await describe(one, settings))),
     async *read(from, signal) {
       const table = await using(signal, (one) => describe(one, settings));
-      const reading: Reading = { using, settings, table, signal, known };
+      const reading: Reading = { using, settings, table, signal, known, seen };
       let at = (from as unknown as Checkpoint | undefined) ?? {
         position: await using(signal, (one) => latest(one, table)),
         scanned: null,
@@ -80,18 +80,21 @@ export async function openSource(options: SourceOptions): Promise<SourceReader> 
 
 /** All rows, in the order of their key. */
 async function* scan(
-  { using, settings, table, signal, known }: Reading,
+  { using, settings, table, signal, known, seen }: Reading,
   from: Checkpoint,
 ): AsyncGenerator<SourceBatch> {
   const total = from.scanned === null ? await using(signal, (one) => estimated(one, settings)) : undefined;
   let at = from;
   const isRecent = recentBy(table, at.position);
   const { select, read } = rowReader(table);
-  await using(signal, async (one) => {
+  const overlap = await using(signal, async (one) => {
     const key = (at.scanned ?? []).map((text) => one.escapeLiteral(text));
     const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
-    await one.query('BEGIN READ ONLY');
+    await one.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    // As the scan sees it, unless it goes on from what another one saw.
+    const overlap = at.scanned === null ? await digest(one, table, at.position) : undefined;
     await one.query(`DECLARE colloquy CURSOR FOR ${select} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`);
+    return overlap;
   });
   for (;;) {
     const collecting = createCollecting();
@@ -126,13 +129,14 @@ async function* scan(
     if (isScanned) break;
   }
   await using(signal, (one) => one.query('COMMIT'));
+  if (overlap !== undefined) Object.assign(seen, { position: at.position, digest: overlap });
 }
 
 /** Whether a value of the incremental field is within the overlap of a position, or behind it. */
 function recentBy({ incremental }: Table, position: string | null): (value: string | null) => boolean {
   if (incremental === undefined) return () => false;
   if (position === null) return (value) => value !== null;
-  if (!TIMES.has(incremental.type)) return (value) => value === position;
+  if (!isTime(incremental)) return (value) => value === position;
   // The database writes all of them alike.
   const oldest = new Date(timeMs(position) - OVERLAP_SECONDS * 1_000).toISOString().slice(0, 19).replace('T', ' ');
   return (value) => value !== null && value >= oldest;
@@ -144,24 +148,22 @@ function timeMs(text: string): number {
 }
 
 /** The rows whose incremental field is as large as before, or larger. */
-async function* follow({ using, table, signal, known }: Reading, from: Checkpoint): AsyncGenerator<SourceBatch> {
+async function* follow({ using, table, signal, known, seen }: Reading, from: Checkpoint): AsyncGenerator<SourceBatch> {
   const { incremental } = table;
   if (incremental === undefined) return;
-  const field = quoted(incremental.name);
-  const isTime = TIMES.has(incremental.type);
+  const start = from.position;
+  const overlap = await using(signal, (one) => digest(one, table, start));
+  if (seen.position === start && seen.digest === overlap) return;
   const { select, read } = rowReader(table);
-  let { position } = from;
-  let after: { value: string; key: Key } | undefined;
+  const columns = [incremental.name, ...table.key];
+  const order = columns.map(quoted).join(', ');
+  let position = start;
+  let after: string[] | undefined;
   for (;;) {
-    const order = [field, ...table.key.map(quoted)].join(', ');
-    const floor = isTime ? `$1::${incremental.type} - interval '${OVERLAP_SECONDS} seconds'` : `$1`;
-    const condition =
-      after !== undefined
-        ? `(${order}) > (${[incremental.name, ...table.key].map((_, n) => `$${n + 1}`).join(', ')})`
-        : position === null
-          ? `${field} IS NOT NULL`
-          : `${field} >= ${floor}`;
-    const given = after !== undefined ? [after.value, ...after.key] : position === null ? [] : [position];
+    const { condition, given } =
+      after === undefined
+        ? isFrom(incremental, start)
+        : { condition: `(${order}) > (${columns.map((_, n) => `$${n + 1}`).join(', ')})`, given: after };
     const collecting = createCollecting();
     let rows = 0;
     const take = (row: Row) => {
@@ -171,7 +173,7 @@ async function* follow({ using, table, signal, known }: Reading, from: Checkpoin
       known.delete(id);
       known.set(id, text);
       if (value !== null) position = value;
-      after = value === null ? undefined : { value, key };
+      after = value === null ? undefined : [value, ...key];
     };
     const query = `${select} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`;
     await using(signal, (one) => eachRow(one, query, given, (values) => take(read(values))));
@@ -179,11 +181,12 @@ async function* follow({ using, table, signal, known }: Reading, from: Checkpoin
       if (known.size <= KNOWN_MAX) break;
       known.delete(id);
     }
-    const itemTimeMs = isTime && position !== null ? timeMs(position) : undefined;
+    const itemTimeMs = isTime(incremental) && position !== null ? timeMs(position) : undefined;
     const checkpoint = { ...from, position } as unknown as JsonObject;
     if (!collecting.isEmpty) yield collecting.take(checkpoint, { phase: 'changes', itemTimeMs });
-    if (rows < ROWS_AT_ONCE) return;
+    if (rows < ROWS_AT_ONCE) break;
   }
+  Object.assign(seen, { position: start, digest: overlap });
 }
 
 function add(collecting: Collecting, { label, declared }: Table, { id, text }: Row): void {
