@@ -317,7 +317,8 @@ export const SETTINGS = {
     env: 'COLLOQUY_LAKE_DATA',
     flag: '--lake-data <place>',
     commands: ['serve', 'doctor'],
-    meaning: "The lake's files: s3://bucket/prefix, or the whole path of a folder that all nodes share",
+    meaning:
+      "The lake's files: s3://bucket/prefix or gs://bucket/prefix, or the whole path of a folder that all nodes share",
     page: 'docs/lakes.md',
   },
   lakeEndpoint: {
@@ -325,8 +326,8 @@ export const SETTINGS = {
     env: 'COLLOQUY_LAKE_ENDPOINT',
     flag: '--lake-endpoint <url>',
     commands: ['serve', 'doctor'],
-    defaultShown: "AWS's own",
-    meaning: "URL of the store of --lake-data, for one that is not AWS's but speaks S3",
+    defaultShown: "AWS's own, or Google's",
+    meaning: 'URL of the store of --lake-data, for another one that speaks S3',
     page: 'docs/lakes.md',
   },
   lakeRegion: {
@@ -339,7 +340,7 @@ export const SETTINGS = {
     commands: ['serve', 'doctor'],
     defaultShown: 'us-east-1',
     meaning:
-      'Region of the bucket. Signing in is as with the tools of AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+      'Region of the bucket. Signing in is as with the tools of AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine; with gs:// these two are an HMAC key of a service account',
     page: 'docs/lakes.md',
   },
   extensionDir: {

@@ -17,7 +17,7 @@ export async function lakeOf(config: LakeConfig): Promise<LakeOptions | undefine
     catalog: withPassword(lake, password),
     data: lakeData,
     extensionFolder: extensionDir,
-    objectStore: lakeData.startsWith('s3://') ? () => objectStoreOf(config) : undefined,
+    objectStore: lakeData.startsWith('/') ? undefined : () => objectStoreOf(config),
   };
 }
 
@@ -48,7 +48,7 @@ async function objectStoreOf({ lakeEndpoint, lakeRegion }: LakeConfig): Promise<
     (error: unknown) => {
       throw new ApiError(
         'invalid_input',
-        'Cannot sign in to the store of --lake-data: no credentials were found. Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile with AWS_PROFILE, or run on a machine with a role.',
+        'Cannot sign in to the store of --lake-data: no credentials were found. Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile with AWS_PROFILE, or run on a machine with a role; for a store of Google, give an HMAC key as the first two.',
         { cause: error },
       );
     },

@@ -8,7 +8,7 @@ import type { Folders } from '../connections/folders.ts';
 import { connectTo, instanceOptions, prepare, shutIn } from '../connections/instance.ts';
 import type { Sql } from '../connections/store.ts';
 import { CATALOG, DEFAULT_SCHEMA, quoteName, quoteText } from '../sql/names.ts';
-import { CATALOG_SCHEMA, type LakeCatalog, type ObjectStore } from './lake-options.ts';
+import { CATALOG_SCHEMA, isInStore, type LakeCatalog, type ObjectStore } from './lake-options.ts';
 import { lakeSql } from './lake-sql.ts';
 
 /** A store that does not answer is told of after a few seconds, and not waited for. */
@@ -46,14 +46,14 @@ const NOT_INLINED = 0;
 export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): Promise<LakeDatabase> {
   const { spool, exports, temp } = place.folders;
   mkdirSync(temp, { recursive: true, mode: 0o700 });
-  if (place.data.startsWith('/')) mkdirSync(place.data, { recursive: true });
+  if (!isInStore(place.data)) mkdirSync(place.data, { recursive: true });
   const instance = await DuckDBInstance.create(':memory:', instanceOptions(limits, temp));
   let stopSigningIn: () => void = () => {};
   try {
     const first = await instance.connect();
     await prepare(first, limits);
     await loadExtensions(first, place, dirname(temp));
-    if (place.objectStore !== undefined) stopSigningIn = await keepSignedIn(first, instance, place.objectStore);
+    stopSigningIn = await keepSignedIn(first, instance, place);
     // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
     await first.run('SET GLOBAL ducklake_max_retry_count = 200');
     await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');
@@ -124,7 +124,7 @@ export async function lookAtFiles({
   try {
     const connection = await instance.connect();
     await loadExtensions(connection, place, folder);
-    if (place.objectStore !== undefined) stopSigningIn = await keepSignedIn(connection, instance, place.objectStore);
+    stopSigningIn = await keepSignedIn(connection, instance, place);
     const result = await connection.runAndReadAll(`SELECT count(*) FROM glob(${quoteText(`${place.data}**`)})`);
     connection.closeSync();
     return Number(result.getRows()[0]?.[0]);
@@ -139,7 +139,7 @@ async function loadExtensions(
   { extensionFolder, data }: Pick<LakePlace, 'extensionFolder' | 'data'>,
   folder: string,
 ): Promise<void> {
-  const names = ['ducklake', 'postgres_scanner', ...(data.startsWith('s3://') ? ['httpfs'] : [])];
+  const names = ['ducklake', 'postgres_scanner', ...(isInStore(data) ? ['httpfs'] : [])];
   // Not in the home of whoever runs it, which may have none.
   await connection.run(`SET GLOBAL extension_directory = ${quoteText(join(folder, 'extensions'))}`);
   for (const name of names) {
@@ -173,8 +173,9 @@ const AGAIN_MS = 30_000;
 async function keepSignedIn(
   first: DuckDBConnection,
   instance: DuckDBInstance,
-  objectStore: NonNullable<LakePlace['objectStore']>,
+  { data, objectStore }: Pick<LakePlace, 'data' | 'objectStore'>,
 ): Promise<() => void> {
+  if (objectStore === undefined) return () => {};
   for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -183,7 +184,7 @@ async function keepSignedIn(
     if (isStopped) return;
     const connection = await instance.connect();
     try {
-      await connection.run(secretStatement(store));
+      await connection.run(secretStatement(store, data));
     } finally {
       connection.closeSync();
     }
@@ -201,7 +202,10 @@ async function keepSignedIn(
   };
 }
 
-function secretStatement({ keyId, secret, sessionToken, region = 'us-east-1', endpoint }: ObjectStore): string {
+function secretStatement(
+  { keyId, secret, sessionToken, region = 'us-east-1', endpoint }: ObjectStore,
+  data: string,
+): string {
   const url = endpoint === undefined ? undefined : new URL(endpoint);
   const own =
     url === undefined
@@ -212,7 +216,8 @@ function secretStatement({ keyId, secret, sessionToken, region = 'us-east-1', en
           `USE_SSL ${url.protocol === 'https:' ? 'true' : 'false'}`,
         ];
   const parts = [
-    'TYPE s3',
+    // Google's store speaks S3, too, to whoever has an HMAC key.
+    `TYPE ${data.startsWith('gs://') ? 'gcs' : 's3'}`,
     `KEY_ID ${quoteText(keyId)}`,
     `SECRET ${quoteText(secret)}`,
     `REGION ${quoteText(region)}`,

@@ -5,7 +5,7 @@ import { ApiError } from '../../../contract/errors.ts';
 export interface LakeOptions {
   /** The catalog: a URL of PostgreSQL, `postgres://user:password@host:5432/database?sslmode=verify-full`. */
   catalog: string;
-  /** Where the files are: `s3://bucket/prefix`, or a folder that all nodes share. */
+  /** Where the files are: `s3://bucket/prefix` or `gs://bucket/prefix`, or a folder that all nodes share. */
   data: string;
   /** The folder of the engine's extensions (default: installed from the engine's own repository). */
   extensionFolder?: string | undefined;
@@ -21,7 +21,7 @@ export interface ObjectStore {
   expiresMs?: number | undefined;
   /** Default `us-east-1`. */
   region?: string | undefined;
-  /** A URL (default: AWS's own). */
+  /** A URL (default: that of AWS, or of Google). */
   endpoint?: string | undefined;
 }
 
@@ -82,12 +82,17 @@ export function lakeCatalogOf(text: string): LakeCatalog {
   };
 }
 
+/** Whether the data of a lake are in an object store, and not in a folder. */
+export function isInStore(data: string): boolean {
+  return !data.startsWith('/');
+}
+
 /** Always with a slash at its end. Throws `invalid_input`. */
 export function lakeDataOf(text: string): string {
-  if (!/^(?:s3:\/\/[^/]+\/?|\/)/.test(text)) {
+  if (!/^(?:(?:s3|gs):\/\/[^/]+\/?|\/)/.test(text)) {
     throw new ApiError(
       'invalid_input',
-      'The data of a lake are at s3://bucket/prefix, or in a folder that all nodes share, given as a whole path.',
+      'The data of a lake are at s3://bucket/prefix or gs://bucket/prefix, or in a folder that all nodes share, given as a whole path.',
     );
   }
   return text.endsWith('/') ? text : `${text}/`;
