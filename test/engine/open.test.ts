@@ -133,8 +133,10 @@ describe('openEngine()', () => {
   });
 });
 
-describe('a killed process', () => {
-  fileTest('has stored every write that it was told of, columns and all', { timeout: 60_000 }, async () => {
+fileTest(
+  'a killed process has stored every write that it was told of, columns and all',
+  { timeout: 60_000 },
+  async () => {
     const { child, line } = await run(`
       import { openEngine } from '../../src/engine/duckdb/open.ts';
       const engine = await openEngine({ file: ${JSON.stringify(folder.file)}, limits: { threads: 2 } });
@@ -163,8 +165,8 @@ describe('a killed process', () => {
     expect(first).toEqual({ n: 16, mixed: [16], l: [{ f16: 'x' }] });
     expect(last).toEqual({ n: 19, mixed: [19], l: [{ f19: 'x' }] });
     await engine.close();
-  });
-});
+  },
+);
 
 describe('close()', () => {
   test('waits for the writes that run, and can be called twice', async () => {

@@ -10,7 +10,7 @@ import type { Typed } from '../values/typed-json.ts';
 
 /**
  * A statement that asks one collection for the document with a given id is run with the collection replaced by the rows
- * that may have this id (`NamedTable.lookup`). Everything that the caller wrote stays, conditions included; it merely
+ * that have this id (`NamedTable.lookup`). Everything that the caller wrote stays, conditions included; it merely
  * sees fewer rows.
  *
  * Wins: a document by its id 2.5 times in a million, in 200,000 nothing (`BENCH_DOCUMENTS=1000000 npm run bench -- p`).
@@ -102,11 +102,14 @@ const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_locatio
 
 const PARAMETER_NAME = /^(?:[A-Za-z_][A-Za-z0-9_]*|\d+)$/;
 
-/** Whether the values of these parameters are texts: a number could be the id of several documents, "7" and "007". */
+/**
+ * Whether the values of these parameters are texts, without U+0000: a number could be the id of several documents, "7" and
+ * "007".
+ */
 function isText(parameters: readonly string[], values: ReadonlyMap<string, Typed>): boolean {
   return parameters.every((name) => {
     const typed = values.get(name);
-    return typeof typed?.value === 'string' && typed.type === VARCHAR;
+    return typeof typed?.value === 'string' && typed.type === VARCHAR && !typed.value.includes('\0');
   });
 }
 

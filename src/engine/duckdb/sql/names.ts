@@ -74,7 +74,7 @@ export interface NamedTable {
   strays?: ReadonlySet<string>;
   /** How to find a document without reading the whole collection. */
   lookup?: {
-    /** The SELECT of what SQL sees of the rows that may have this id, which is an SQL expression. */
+    /** The SELECT of what SQL sees of the rows with this id, an SQL expression for a text without U+0000. */
     rows(id: string, shown: ShownColumn | undefined): string;
     /** The SELECT of the number of rows, those that take up space after being deleted included. */
     size: string;

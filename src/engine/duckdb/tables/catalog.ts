@@ -23,7 +23,7 @@ import { typeOf } from '../values/types.ts';
 import {
   columnNames,
   HASH_COLUMN,
-  hashOf,
+  hasId,
   IS_LIVE,
   lastColumns,
   NO_COLUMNS,
@@ -93,7 +93,7 @@ export function tableOf(
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
   const lookup = {
     rows: (wanted: string, shown: ShownColumn | undefined) =>
-      visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`, shown),
+      visibleRows({ id, shape, retentionSecs }, hasId(wanted), shown),
     size: `SELECT estimated_size FROM duckdb_tables()
       WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = ${quoteText(id)}`,
   };

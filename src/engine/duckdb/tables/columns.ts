@@ -56,6 +56,14 @@ export function hashOf(id: string): string {
   return `((md5_number(${id}) >> 64)::UBIGINT | ${HASHES_FROM})`;
 }
 
+/**
+ * SQL condition for the rows with this id, given as SQL: a text without U+0000 (`opaque-text.ts`). By the hash it is found in
+ * a collection of any order; where ids grow with time, as those that are made do, blocks and files are left out by the id.
+ */
+export function hasId(id: string): string {
+  return `${quoteName(HASH_COLUMN)} = ${hashOf(id)} AND ${quoteName(ID_COLUMN)} = ${id}`;
+}
+
 /** A row's id, to be compared with: as SQL. */
 export const COMPARED_ID = opaqueText(quoteName(ID_COLUMN));
 

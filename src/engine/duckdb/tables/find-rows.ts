@@ -2,7 +2,7 @@ import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { opaqueText } from '../sql/opaque-text.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { COMPARED_ID, HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
+import { COMPARED_ID, HASH_COLUMN, hashOf, hasId, IS_LIVE } from './columns.ts';
 import { andKept, oldestKeptMicros } from './retention.ts';
 
 /** A document's row in its table. */
@@ -77,7 +77,7 @@ export function keyText(key: unknown): string {
  */
 export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
   if (ids.length === 0) return [];
-  const rows = await rowsWhere(sql, table, mayHave(table, ids.length), JSON.stringify(ids));
+  const rows = await rowsWhere(sql, table, mayHave(table, ids), JSON.stringify(ids));
   const wanted = new Set(ids);
   return rows.filter(({ id }) => wanted.has(id));
 }
@@ -118,7 +118,7 @@ async function rowsWhere(sql: Sql, table: Table, condition: string, ...values: s
 /** SQL condition for the rows that are visible now and have one of these ids, which are `$1`, a JSON array. */
 export function isVisible(table: Table, ids: readonly string[]): string {
   const listed = ids.length === 1 ? `= ${FIRST_LISTED}` : `IN (${LISTED})`;
-  return `${mayHave(table, ids.length)} AND ${COMPARED_ID} ${listed}${andKept(table.retentionSecs)}`;
+  return `${mayHave(table, ids)} AND ${COMPARED_ID} ${listed}${andKept(table.retentionSecs)}`;
 }
 
 /** Deletes the visible rows with these ids for good; returns their number. */
@@ -129,12 +129,15 @@ export async function deleteVisible(sql: Sql, table: Table, ids: readonly string
   return Number(counted?.[0]);
 }
 
-/** SQL for the rows whose ids have the hashes of the `count` ids in `$1`, a JSON array. */
-function mayHave(table: Table, count: number): string {
+/** SQL for the rows whose ids have the hashes of these ids, which are `$1`, a JSON array. */
+function mayHave(table: Table, ids: readonly string[]): string {
   const column = quoteName(HASH_COLUMN);
-  if (count === 1) return `${column} = ${hashOf(FIRST_LISTED)}`;
+  const [id, ...more] = ids;
+  if (id !== undefined && more.length === 0) {
+    return id.includes('\0') ? `${column} = ${hashOf(FIRST_LISTED)}` : hasId(FIRST_LISTED);
+  }
   const key = rowKeyOf(table);
-  if (key === ID || count > NESTED_MAX) return `${column} IN (${LISTED_HASHES})`;
+  if (key === ID || ids.length > NESTED_MAX) return `${column} IN (${LISTED_HASHES})`;
   return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${LISTED_HASHES}))`;
 }
 
