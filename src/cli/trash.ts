@@ -1,6 +1,7 @@
 import type { TrashRequest } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
+import { cut } from '../contract/text.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
@@ -8,6 +9,8 @@ import { requireLocalService } from './connect.ts';
 import { plainText } from './log.ts';
 import { forPerson, withService } from './person.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
+
+const ID_CHARS_MAX = 40;
 
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
@@ -108,7 +111,7 @@ function tableOf(entries: readonly TrashEntry[]): string[] {
   const rows = entries.map((entry) => [
     entry.id ?? '',
     kindText(entry.kind),
-    `${entry.workspace}.${entry.name}`,
+    `${entry.workspace}.${entry.name}${idsText(entry)}`,
     typeof entry.documents === 'number' ? entry.documents.toLocaleString('en-US') : '-',
     bytesText(entry.bytes ?? 0),
     minuteOf(entry.deleted_at),
@@ -124,6 +127,13 @@ function tableOf(entries: readonly TrashEntry[]): string[] {
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** Some of an entry's documents, so that a person knows which deletion it is. */
+function idsText({ ids, documents }: TrashEntry): string {
+  if (ids == null || ids.length === 0) return '';
+  const more = (documents ?? 0) > ids.length ? ', …' : '';
+  return ` (${ids.map((id) => JSON.stringify(cut(id, ID_CHARS_MAX))).join(', ')}${more})`;
 }
 
 function sumOf(entries: readonly TrashEntry[]): string {

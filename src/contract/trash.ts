@@ -14,6 +14,7 @@ export const TrashEntry = resource({
   deleted_by: z.string().describe('E-mail'),
   expires_at: Timestamp.describe('When it is removed for good'),
   documents: z.number().describe('Null where it holds none'),
+  ids: z.array(z.string()).describe('The _id of some of these documents'),
   bytes: z.number().describe('Space that it takes, estimated'),
 });
 export type TrashEntry = z.infer<typeof TrashEntry>;

@@ -191,6 +191,8 @@ const TRASHED = z.discriminatedUnion('kind', [
     documents: z.int(),
     /** Estimated size as JSON text. */
     bytes: z.int(),
+    /** Some of them; of entries of earlier versions, and of those that were restored in part, none. */
+    ids: z.array(z.string()).optional(),
   }),
   z.object({
     kind: z.literal('lambda'),

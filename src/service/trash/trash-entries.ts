@@ -90,21 +90,29 @@ export function collectionDeletion(
   return [...changes, { do: 'trashCollection', table }, entryOf(deletion, { kind: 'collection', collection, usage })];
 }
 
+/** How many of its documents an entry names. */
+const IDS_NAMED = 3;
+
 /**
- * How to keep the documents of a collection that are about to be deleted; undefined without a trash. `stored` is called
- * with the entry before it is durable.
+ * How to keep the documents of a collection that are about to be deleted, these first; undefined without a trash. `stored`
+ * is called with the entry before it is durable.
  */
 export function documentsDeletion(
   collection: CollectionRecord,
   deletion: Deletion,
+  ids: readonly string[],
   stored: (change: RecordChange) => void,
 ): Keep | undefined {
   if (deletion.trash.days === 0) return undefined;
   const id = newId();
+  let named: string[] | undefined;
   return {
     trash: id,
     record(kept) {
-      const change = entryOf(deletion, documentsIn(collection.name, collection.table, kept), id);
+      // Some may not have been there.
+      named ??= kept.docCount === new Set(ids).size ? ids.slice(0, IDS_NAMED) : [];
+      const what = { ...documentsIn(collection.name, collection.table, kept), ids: named };
+      const change = entryOf(deletion, what, id);
       stored(change);
       return change;
     },
