@@ -129,6 +129,20 @@ describe('a table of PostgreSQL', () => {
     expect(await processed()).toBe(after);
   });
 
+  it('a row that changes twice on one day is read twice, where days are the field', async () => {
+    await server.sql('CREATE TABLE days (id int PRIMARY KEY, day date, note text)');
+    await server.sql("INSERT INTO days VALUES (1, '2026-01-02', 'a'), (2, '2026-01-02', 'a')");
+    await create('days', from('days', { incremental_field: 'day' }));
+    await until(() => service.source('days'), isActive);
+    for (const note of ['b', 'c']) {
+      await server.sql('UPDATE days SET note = $1 WHERE id = 2', [note]);
+      await until(
+        () => service.rows('SELECT note FROM commons.days ORDER BY _id'),
+        (rows) => JSON.stringify(rows) === `[{"note":"a"},{"note":"${note}"}]`,
+      );
+    }
+  });
+
   it('with a key of several columns, and no key at all', async () => {
     await server.sql('CREATE TABLE pairs (a int, b text, n int)');
     await server.sql("INSERT INTO pairs VALUES (1, 'x', 1), (1, 'y', 2)");

@@ -14,7 +14,8 @@ export interface Table {
   /** The columns that tell its rows apart, at least one. */
   key: string[];
   incremental: Column | undefined;
-  isRedshift: boolean;
+  /** Whether the server has PostgreSQL's hashes of texts. */
+  hasHashes: boolean;
   /** The types of columns that JSON lacks. */
   declared: ReadonlyMap<string, DeclaredType>;
 }
@@ -26,14 +27,23 @@ export function tableName(settings: JsonObject): { schema: string; table: string
 /** The columns of the table, and those of its key. Rejects a `SourceError` for what is not there. */
 export async function describe(client: pg.Client, settings: JsonObject): Promise<Table> {
   const { schema, table } = tableName(settings);
-  const { rows } = await client.query<{ name: string; type: string; category: string; modifier: string }>({
-    text: `SELECT a.attname AS name, t.typname AS type, ${CATEGORY} AS category, a.atttypmod AS modifier
+  const { rows } = await client.query<{
+    name: string;
+    type: string;
+    category: string;
+    modifier: string;
+    has_hashes: string;
+  }>({
+    text: `SELECT a.attname AS name, t.typname AS type, ${CATEGORY} AS category, a.atttypmod AS modifier,
+        EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'hashtextextended') AS has_hashes
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_type t ON t.oid = a.atttypid
       WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
     values: [schema, table],
   });
-  const columns = rows.map((row): Column => ({ ...row, modifier: Number(row.modifier) }));
+  const columns = rows.map(
+    ({ name, type, category, modifier }): Column => ({ name, type, category, modifier: Number(modifier) }),
+  );
   if (columns.length === 0) {
     throw new SourceError(
       'settings',
@@ -59,7 +69,6 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     );
   }
   const readers = columns.map(columnReader);
-  const [version] = await rowsOf(client, 'SELECT version()');
   return {
     name: `${quoted(schema)}.${quoted(table)}`,
     label: table,
@@ -67,7 +76,7 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     declared: declaredTypes(readers),
     key,
     incremental: field === undefined ? undefined : named(String(field), 'incremental_field'),
-    isRedshift: /redshift/i.test(version?.[0] ?? ''),
+    hasHashes: rows[0]?.has_hashes === 't',
   };
 }
 
@@ -190,19 +199,18 @@ export function isFrom(field: Column, position: string | null): { condition: str
 }
 
 /**
- * A text that is another one as soon as such rows are others, or one has another value of its incremental field: most
- * times there is nothing to be read, however many they are.
+ * A text that is another one as soon as such rows are others, or one has another value in any column, which may change
+ * twice in what is one value of the incremental field, such as a day: most times there is nothing to be read, however many
+ * they are. Undefined where the server cannot tell, as Redshift.
  */
-export async function digest(client: pg.Client, table: Table, position: string | null): Promise<string> {
-  const { name, incremental, key, isRedshift } = table;
-  if (incremental === undefined) return '';
+export async function digest(client: pg.Client, table: Table, position: string | null): Promise<string | undefined> {
+  const { name, incremental, readers, hasHashes } = table;
+  if (incremental === undefined || !hasHashes) return undefined;
   const { condition, given } = isFrom(incremental, position);
-  const told = [...key, incremental.name].map(quoted);
-  const one = isRedshift
-    ? told.reduce((seed, column) => `fnv_hash(${column}${seed === '' ? '' : `, ${seed}`})`, '')
-    : `hashtext(ROW(${told.join(', ')})::text)::bigint`;
-  const [row = []] = await rowsOf(client, `SELECT count(*), sum(${one}) FROM ${name} WHERE ${condition}`, given);
-  return row.join(' ');
+  const row = rowOf(readers.map((reader) => reader.name));
+  const hashes = `SELECT count(*), sum(hashtextextended(ROW${row}::text, 0)) FROM ${name} WHERE ${condition}`;
+  const [told = []] = await rowsOf(client, hashes, given);
+  return told.join(' ');
 }
 
 /** How many rows there are, as the server believes. */

@@ -46,7 +46,7 @@ interface Reading {
   /** Rows of the overlap, by id, as they were read: they are the same each time. */
   known: Map<string, string>;
   /** The overlap of a position as all of it was read; absent: none was. */
-  seen: { position?: string | null; digest?: string };
+  seen: { position?: string | null; digest?: string | undefined };
 }
 
 export async function openSource(options: SourceOptions): Promise<SourceReader> {
@@ -92,9 +92,9 @@ async function* scan(
     const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
     await one.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // As the scan sees it, unless it goes on from what another one saw.
-    const overlap = at.scanned === null ? await digest(one, table, at.position) : undefined;
+    const seenByScan = at.scanned === null ? await digest(one, table, at.position) : undefined;
     await one.query(`DECLARE colloquy CURSOR FOR ${select} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`);
-    return overlap;
+    return seenByScan;
   });
   for (;;) {
     const collecting = createCollecting();
@@ -153,7 +153,7 @@ async function* follow({ using, table, signal, known, seen }: Reading, from: Che
   if (incremental === undefined) return;
   const start = from.position;
   const overlap = await using(signal, (one) => digest(one, table, start));
-  if (seen.position === start && seen.digest === overlap) return;
+  if (overlap !== undefined && seen.position === start && seen.digest === overlap) return;
   const { select, read } = rowReader(table);
   const columns = [incremental.name, ...table.key];
   const order = columns.map(quoted).join(', ');
