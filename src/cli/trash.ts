@@ -55,10 +55,9 @@ async function restore(client: Client, id: string): Promise<number> {
   print([`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`]);
   for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
   if (left === 0) return 0;
-  const shown = (ids ?? []).map((one) => JSON.stringify(one)).join(', ');
-  const more = left > (ids ?? []).length ? ', …' : '';
+  const shown = idsShown(ids ?? [], left);
   process.stderr.write(
-    `colloquy: ${plainText(`${counted(left, 'documents')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}${more}`)}\n`,
+    `colloquy: ${plainText(`${counted(left, 'documents')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}`)}\n`,
   );
   return 1;
 }
@@ -132,8 +131,13 @@ function tableOf(entries: readonly TrashEntry[]): string[] {
 /** Some of an entry's documents, so that a person knows which deletion it is. */
 function idsText({ ids, documents }: TrashEntry): string {
   if (ids == null || ids.length === 0) return '';
-  const more = (documents ?? 0) > ids.length ? ', …' : '';
-  return ` (${ids.map((id) => JSON.stringify(cut(id, ID_CHARS_MAX))).join(', ')}${more})`;
+  const short = ids.map((id) => cut(id, ID_CHARS_MAX));
+  return ` (${idsShown(short, documents ?? 0)})`;
+}
+
+/** Some of so many ids. */
+function idsShown(ids: readonly string[], all: number): string {
+  return `${ids.map((id) => JSON.stringify(id)).join(', ')}${all > ids.length ? ', …' : ''}`;
 }
 
 function sumOf(entries: readonly TrashEntry[]): string {

@@ -59,7 +59,7 @@ describe('colloquy trash', () => {
     expect(lines[0]).toMatch(/^ID +KIND +NAME +DOCUMENTS +SIZE +DELETED +BY +UNTIL$/);
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\dZ`;
     expect(lines[1]).toMatch(
-      new RegExp(`^[0-9a-f]{12}  collection  commons\\.docs +1 +[\\d.]+ k?B +${time}  admin@localhost  ${time}$`),
+      new RegExp(`^[0-9a-f]{12}  collection  commons\\.docs {23}1 +[\\d.]+ k?B +${time}  admin@localhost  ${time}$`),
     );
     expect(lines[2]).toMatch(/^[0-9a-f]{12} {2}documents {3}commons\.docs \("a\\u001b\[31m", "b"\) {2}2 /);
     expect(lines.at(-2)).toMatch(/^2 entries, 3 documents, [\d.]+ k?B\.$/);

@@ -17,7 +17,7 @@ export async function lakeOf(config: LakeConfig): Promise<LakeOptions | undefine
     catalog: withPassword(lake, password),
     data: lakeData,
     extensionFolder: extensionDir,
-    objectStore: lakeData.startsWith('/') ? undefined : () => objectStoreOf(config),
+    objectStore: () => objectStoreOf(config),
   };
 }
 

@@ -115,7 +115,12 @@ export async function deleteDocuments(
   const ids = input.data.map((entry) => entry._id);
   const kept: RecordChange[] = [];
   const deletion = deletionBy(ctx, collection.workspace);
-  const keep = documentsDeletion(collection, deletion, ids, (change) => kept.push(change));
+  const keep = documentsDeletion(
+    collection,
+    deletion,
+    () => ids,
+    (change) => kept.push(change),
+  );
   if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep));
   for (const change of kept) ctx.catalog.stored(change);
   const rows = ids.map((id) => row(collection, id, { status: 'deleted' }));

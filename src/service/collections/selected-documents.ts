@@ -73,12 +73,16 @@ export async function deleteSelected(
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const selected = ctx.selections.take(ctx.caller.keyHash, collection.table, input.selection);
   const stored: RecordChange[] = [];
-  const [first] = selected.lists;
-  const ids = first === undefined ? [] : idsIn(first);
   const deletion = deletionBy(ctx, collection.workspace);
-  const keep = documentsDeletion(collection, deletion, ids, (change) => stored.push(change));
+  let ids: readonly string[] = [];
+  const keep = documentsDeletion(
+    collection,
+    deletion,
+    () => ids,
+    (change) => stored.push(change),
+  );
   const step = async (list: SelectedList) => {
-    const ids = idsIn(list);
+    ids = idsIn(list);
     const deleted = await write(ctx, collection, () =>
       ctx.engine.deleteDocuments(collection.table, ids, keep, list.marks),
     );

@@ -94,13 +94,13 @@ export function collectionDeletion(
 const IDS_NAMED = 3;
 
 /**
- * How to keep the documents of a collection that are about to be deleted, these first; undefined without a trash. `stored`
- * is called with the entry before it is durable.
+ * How to keep the documents of a collection that are about to be deleted; undefined without a trash. `idsOf` gives those of
+ * the step that runs; `stored` is called with the entry before it is durable.
  */
 export function documentsDeletion(
   collection: CollectionRecord,
   deletion: Deletion,
-  ids: readonly string[],
+  idsOf: () => readonly string[],
   stored: (change: RecordChange) => void,
 ): Keep | undefined {
   if (deletion.trash.days === 0) return undefined;
@@ -109,7 +109,8 @@ export function documentsDeletion(
   return {
     trash: id,
     record(kept) {
-      // Some may not have been there.
+      // Some of the first step's may not have been there.
+      const ids = idsOf();
       named ??= kept.docCount === new Set(ids).size ? ids.slice(0, IDS_NAMED) : [];
       const what = { ...documentsIn(collection.name, collection.table, kept), ids: named };
       const change = entryOf(deletion, what, id);

@@ -175,7 +175,7 @@ async function keepSignedIn(
   instance: DuckDBInstance,
   { data, objectStore }: Pick<LakePlace, 'data' | 'objectStore'>,
 ): Promise<() => void> {
-  if (objectStore === undefined) return () => {};
+  if (objectStore === undefined || !isInStore(data)) return () => {};
   for (const setting of HTTP) await first.run(`SET GLOBAL ${setting}`);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

@@ -9,7 +9,7 @@ export interface LakeOptions {
   data: string;
   /** The folder of the engine's extensions (default: installed from the engine's own repository). */
   extensionFolder?: string | undefined;
-  /** How an object store is reached now; for a folder it is not needed. Asked again before that ends. */
+  /** How an object store is reached now; for a folder it is not asked. Asked again before that ends. */
   objectStore?: (() => Promise<ObjectStore>) | undefined;
 }
 

@@ -132,8 +132,8 @@ export async function deleteVisible(sql: Sql, table: Table, ids: readonly string
 /** SQL for the rows whose ids have the hashes of these ids, which are `$1`, a JSON array. */
 function mayHave(table: Table, ids: readonly string[]): string {
   const column = quoteName(HASH_COLUMN);
-  const [id, ...more] = ids;
-  if (id !== undefined && more.length === 0) {
+  const [id] = ids;
+  if (id !== undefined && ids.length === 1) {
     return id.includes('\0') ? `${column} = ${hashOf(FIRST_LISTED)}` : hasId(FIRST_LISTED);
   }
   const key = rowKeyOf(table);
