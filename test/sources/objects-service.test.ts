@@ -63,6 +63,42 @@ describe.each(['s3', 'gcs'] as const)('a collection of a bucket of %s', (kind) =
     expect(await service.rows('SELECT n FROM commons.logs ORDER BY n')).toEqual([{ n: -9 }, { n: -1 }]);
   });
 
+  it('keeps the lines that are no documents, with the others in their rows', async () => {
+    const lines = ['{"n":1}', '', '{"n":2,"at":{"b":[1]}}', '{"n":', '{"n":3,"n":4}', ' {"n":5} \r', '[6]', '{"n":7}'];
+    await bucket.put('lines/a.jsonl', lines.join('\n'));
+    await bucket.put('lines/b.jsonl', Buffer.from('{"n":"\xff"}\n{"n":8}\n{"n":9,\n', 'latin1'));
+    await service.createCollection('lines', source({ prefix: 'lines/' }));
+    const { refused } = await until(
+      () => service.source('lines'),
+      (one) => one.source.status.state === 'ACTIVE',
+    );
+    const rows = await service.rows('SELECT _id, n::VARCHAR AS n FROM commons.lines ORDER BY _id');
+    const idOf = (name: string, row: number) => `${bucket.name}/lines/${name}.jsonl/${row}`;
+    expect(rows).toEqual([
+      { _id: idOf('a', 1), n: '1' },
+      { _id: idOf('a', 2), n: '2' },
+      { _id: idOf('a', 4), n: '4' },
+      { _id: idOf('a', 5), n: '5' },
+      { _id: idOf('a', 7), n: '7' },
+      { _id: idOf('b', 2), n: '8' },
+    ]);
+    expect(refused.map(({ item, reason }: { item: string; reason: string }) => [item, reason])).toEqual(
+      expect.arrayContaining([
+        [idOf('a', 3), expect.stringContaining('(line 4)')],
+        [idOf('a', 6), 'is no JSON object (line 7)'],
+        [idOf('b', 1), 'is not text in UTF-8 (line 1)'],
+        [idOf('b', 3), expect.stringContaining('(line 3)')],
+      ]),
+    );
+    expect(refused).toHaveLength(4);
+    // Fewer rows than before, one of them no document: nothing of what was there stays.
+    await bucket.put('lines/a.jsonl', '{"n":10}\n{"n":\n');
+    await until(
+      () => service.rows('SELECT _id, n FROM commons.lines ORDER BY _id'),
+      (now) => now.length === 2,
+    );
+  });
+
   it('is refused with what is wrong', async () => {
     const refused = async (given: Record<string, unknown>) =>
       (await service.createCollection('no', given)).body.message;

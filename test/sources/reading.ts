@@ -12,6 +12,7 @@ import {
   type SourceModule,
   type SourceOptions,
 } from '../../src/service/sources/source.ts';
+import { changesOf } from '../../src/service/sources/text-rows.ts';
 
 /** What was stored of a source, read as the service reads it. */
 export interface Reading {
@@ -151,7 +152,7 @@ export function startReading(
 export async function parsedBatch(batch: SourceBatch): Promise<SourceBatch> {
   const changes: SourceChange[] = [];
   const refused = [...batch.refused];
-  for (const change of batch.changes) {
+  for (const change of [...batch.changes, ...(batch.rows ?? []).flatMap(changesOf)]) {
     if (change.text === undefined) {
       changes.push(change);
       continue;
@@ -164,7 +165,7 @@ export async function parsedBatch(batch: SourceBatch): Promise<SourceBatch> {
       if (isOrGone === true) changes.push({ id, item, document: null });
     }
   }
-  return { ...batch, changes, refused };
+  return { ...batch, changes, rows: undefined, refused };
 }
 
 /** The largest batch, by the size of its documents; below the bound but for its last item. */

@@ -11,7 +11,9 @@ import {
   type SourceChange,
   type SourceProgress,
   type TextChange,
+  type TextRows,
 } from './source.ts';
+import { changesOf } from './text-rows.ts';
 
 /** Longer ones are parsed while others get their turn. */
 const AT_ONCE_BYTES = 64 * 1024;
@@ -71,7 +73,7 @@ export function isUnparsed(bytes: Buffer): boolean {
   return bytes[0] === OPEN && bytes.length <= ITEM_BYTES_MAX;
 }
 
-const ID_END = Buffer.from('_id"');
+const ID_KEY = Buffer.from('"_id"');
 /** Letters of it, written as escapes. */
 const ESCAPED = [Buffer.from('\\u005'), Buffer.from('\\u006')];
 /** Where it comes first, as it nearly always does. */
@@ -80,7 +82,7 @@ const FIRST_ID_BYTES = 320;
 
 /** Whether a key in JSON text may be `_id`, at any level. */
 export function mayHaveId(bytes: Buffer): boolean {
-  return bytes.includes(ID_END) || ESCAPED.some((one) => bytes.includes(one));
+  return bytes.includes(ID_KEY) || ESCAPED.some((one) => bytes.includes(one));
 }
 
 /** The `_id` of a JSON object, given as text: undefined if it has none, null if only parsing can tell. */
@@ -103,6 +105,7 @@ export interface Collecting {
   readonly isFull: boolean;
   /** `bytes`: the size of what it came from. */
   add(change: SourceChange, bytes: number): void;
+  addRows(rows: TextRows): void;
   refuse(refused: RefusedItem): void;
   /** What was collected, and begins anew. */
   take(checkpoint: JsonObject, progress: SourceProgress): SourceBatch;
@@ -110,28 +113,39 @@ export interface Collecting {
 
 export function createCollecting(): Collecting {
   let changes: SourceChange[] = [];
+  let rows: TextRows[] = [];
   let refused: RefusedItem[] = [];
-  let size = 0;
+  let [count, size] = [0, 0];
   return {
     get isEmpty() {
-      return changes.length + refused.length === 0;
+      return count === 0;
     },
     get isFull() {
-      return changes.length + refused.length >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
+      return count >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
     },
     add(change, bytes) {
+      // In their order.
+      for (const one of rows.splice(0)) changes.push(...changesOf(one));
       changes.push(change);
+      count += 1;
       size += bytes;
+    },
+    addRows(some) {
+      rows.push(some);
+      count += some.ends.length;
+      size += some.bytes.length;
     },
     refuse(one) {
       refused.push(one);
+      count += 1;
       size += one.text?.length ?? 0;
     },
     take(checkpoint, progress) {
-      const batch = { changes, refused, checkpoint, progress };
+      const batch = { changes, rows, refused, checkpoint, progress };
       changes = [];
+      rows = [];
       refused = [];
-      size = 0;
+      [count, size] = [0, 0];
       return batch;
     },
   };

@@ -1,17 +1,19 @@
 import { open } from 'node:fs/promises';
 import { openAvro } from '../../contract/avro/container.ts';
 import { compressionOf, decompressed, MAGIC_BYTES } from '../../contract/compressed-files.ts';
+import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { CsvRows, OpenedRow, ParquetRows } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
 import { OUTLINE_BYTES, openXml, type XmlSettings } from '../ingest/xml-file.ts';
 import { spoolCsv } from '../loading/csv-spool.ts';
-import { itemsOf, jsonParts } from '../loading/json-parts.ts';
+import { itemsOf, type JsonPart, jsonParts } from '../loading/json-parts.ts';
 import { createSpool, type Spool, type SpoolFile } from '../loading/spool.ts';
 import { documentOf, idInText, isUnparsed, mayHaveId } from './items.ts';
 import { ObjectRefused } from './object-store.ts';
 import type { formatsOf } from './objects-formats.ts';
-import type { SourceChange, SourceFiles } from './source.ts';
+import type { SourceChange, SourceFiles, TextRows } from './source.ts';
+import { findRows } from './text-rows.ts';
 
 /** How far an object is read. */
 export interface ObjectPlace {
@@ -31,6 +33,11 @@ export type ObjectEntry = { place: ObjectPlace; bytes: number } & (
   | { reason: string; text?: Buffer | undefined }
 );
 
+/** Documents of an object that are not parsed and have no `_id`, a line each; `place` is that of the last. */
+export interface ObjectRows extends Pick<TextRows, 'bytes' | 'ends' | 'line'> {
+  place: ObjectPlace;
+}
+
 export interface ObjectReading {
   key: string;
   formatFor: ReturnType<typeof formatsOf>;
@@ -43,8 +50,10 @@ const HEAD_BYTES = 64 * 1024;
 const JSON_BYTES = { firstBytes: 64 * 1024, partBytes: 512 * 1024 };
 /** Entries that are made at once. */
 const AT_ONCE = 500;
+/** Rows of text, which take less. */
+const ROWS_AT_ONCE = 2_000;
 
-type Entries = AsyncGenerator<ObjectEntry[], void>;
+type Entries = AsyncGenerator<ObjectEntry[] | ObjectRows, void>;
 
 /**
  * The documents of an object behind a place, some at a time, given all its bytes, which the caller closes. Rejects `ObjectRefused` where they cannot be
@@ -110,30 +119,61 @@ async function beginning(body: AsyncIterable<Buffer>, bytes: number) {
 }
 
 async function* jsonEntries(body: AsyncIterable<Buffer>, isLines: boolean, from: ObjectPlace): Entries {
-  const pace = createPace();
-  let rows = 0;
+  const place = { rows: 0, at: 0 };
   for await (const part of jsonParts(body, { isLines, ...JSON_BYTES })) {
-    const entries: ObjectEntry[] = [];
-    // They are kept for longer than the part is.
-    const copy = Buffer.from(part.bytes);
-    const isWithoutId = !mayHaveId(copy);
-    for (const { start, end, line } of itemsOf(part)) {
-      rows += 1;
-      if (rows <= from.rows) continue;
-      const bytes = copy.subarray(start, end);
-      const entry = { place: { rows, at: 0 }, bytes: bytes.length };
-      const ownId = isWithoutId ? undefined : idInText(bytes);
-      if (isUnparsed(bytes) && ownId !== null) entries.push({ ...entry, json: bytes, ownId, line });
-      else {
-        const found = await documentOf(bytes);
-        if ('document' in found) entries.push({ ...entry, document: found.document });
-        else entries.push({ ...entry, reason: `${found.reason} (line ${line})`, text: bytes.subarray(0, 8_192) });
-      }
-      const turn = pace();
-      if (turn !== undefined) await turn;
-    }
-    yield entries;
+    const isWithoutId = !mayHaveId(part.bytes);
+    const left = part.isLines && isWithoutId ? yield* rowsOf(part, place, from) : part;
+    if (left !== undefined) yield await itemEntries(left, isWithoutId, place, from);
   }
+}
+
+/** The documents of a part, as rows of text; returns what follows the last of them, if that needs a closer look. */
+async function* rowsOf(
+  part: JsonPart,
+  place: ObjectPlace,
+  from: ObjectPlace,
+): AsyncGenerator<ObjectRows, JsonPart | undefined> {
+  let next = { at: 0, line: part.line };
+  while (next.at < part.bytes.length) {
+    const known = from.rows - place.rows;
+    const max = known > 0 ? Math.min(known, ROWS_AT_ONCE) : ROWS_AT_ONCE;
+    const found = findRows(part.bytes, next, max, ITEM_BYTES_MAX);
+    if (found === undefined) return { ...part, bytes: part.bytes.subarray(next.at), line: next.line };
+    const { bytes, ends, line } = found;
+    place.rows += ends.length;
+    // They are kept for longer than the part is.
+    if (known <= 0 && ends.length > 0) yield { place: { ...place }, bytes: Buffer.from(bytes), ends, line };
+    next = found.next;
+  }
+  return undefined;
+}
+
+async function itemEntries(
+  part: JsonPart,
+  isWithoutId: boolean,
+  place: ObjectPlace,
+  from: ObjectPlace,
+): Promise<ObjectEntry[]> {
+  const pace = createPace();
+  const entries: ObjectEntry[] = [];
+  // They are kept for longer than the part is.
+  const copy = Buffer.from(part.bytes);
+  for (const { start, end, line } of itemsOf({ ...part, bytes: copy })) {
+    place.rows += 1;
+    if (place.rows <= from.rows) continue;
+    const bytes = copy.subarray(start, end);
+    const entry = { place: { ...place }, bytes: bytes.length };
+    const ownId = isWithoutId ? undefined : idInText(bytes);
+    if (isUnparsed(bytes) && ownId !== null) entries.push({ ...entry, json: bytes, ownId, line });
+    else {
+      const found = await documentOf(bytes);
+      if ('document' in found) entries.push({ ...entry, document: found.document });
+      else entries.push({ ...entry, reason: `${found.reason} (line ${line})`, text: bytes.subarray(0, 8_192) });
+    }
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  return entries;
 }
 
 async function* xmlEntries(

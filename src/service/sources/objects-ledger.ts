@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import { createCollecting } from './items.ts';
 import type { ObjectPlace } from './objects-documents.ts';
 import { idsKey } from './objects-memory.ts';
-import { BATCH_ITEMS_MAX, type RefusedItem, type SourceBatch, type SourceChange } from './source.ts';
+import { BATCH_ITEMS_MAX, type RefusedItem, type SourceBatch, type SourceChange, type TextRows } from './source.ts';
 
 /** How far the objects of a bucket are read: the checkpoint. */
 export interface Place {
@@ -113,6 +113,12 @@ export class Ledger {
     if (this.#collecting.isEmpty) this.#since = performance.now();
     this.#collecting.add(change, bytes);
     this.#changes += 1;
+  }
+
+  addRows(rows: TextRows): void {
+    if (this.#collecting.isEmpty) this.#since = performance.now();
+    this.#collecting.addRows(rows);
+    this.#changes += rows.ends.length;
   }
 
   refuse(item: RefusedItem): void {

@@ -4,7 +4,7 @@ import { stringifyJson } from '../../contract/json/json.ts';
 import { problemOfId } from '../ingest/document-id.ts';
 import { refusedItem } from './items.ts';
 import { bytesOf, ObjectChanged, ObjectRefused, type ObjectStore, type StoredObject } from './object-store.ts';
-import { entriesOf, type ObjectEntry } from './objects-documents.ts';
+import { entriesOf, type ObjectEntry, type ObjectRows } from './objects-documents.ts';
 import type { formatsOf } from './objects-formats.ts';
 import type { Ledger, Unfinished } from './objects-ledger.ts';
 import type { FetchedTask, ObjectTask } from './objects-listing.ts';
@@ -104,6 +104,12 @@ async function* readDocuments(
   const prefix = derivedPrefix(store.bucket, key);
   try {
     for await (const entries of entriesOf(body, object.place, { key, formatFor, files: options.files, signal })) {
+      if ('ends' in entries) {
+        if (!ledger.hasRoomFor(entries.ends.length)) yield ledger.take();
+        takeRows(context, object, prefix, entries);
+        if (ledger.isDue) yield ledger.take();
+        continue;
+      }
       for (const entry of entries) {
         takeEntry(context, object, prefix, entry);
         if (ledger.isDue) yield ledger.take();
@@ -116,6 +122,19 @@ async function* readDocuments(
 
 async function* piecesOf(bytes: Promise<Buffer[]>): AsyncGenerator<Buffer, void> {
   yield* await bytes;
+}
+
+function takeRows(
+  { store: { bucket }, ledger }: ReadingContext,
+  object: Unfinished,
+  prefix: string,
+  { place, bytes, ends, line }: ObjectRows,
+): void {
+  const first = place.rows - ends.length + 1;
+  object.place = place;
+  object.derived = place.rows;
+  ledger.place.documents += ends.length;
+  ledger.addRows({ bytes, ends, line, first, prefix, object: `${bucket}/${object.key}`, storedTo: object.high });
 }
 
 function takeEntry(

@@ -6,6 +6,7 @@ import { collectionKey } from '../catalog/not-found.ts';
 import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
 import { isGone, type PlacedSource, standStill, stateOf } from './states.ts';
 import { MovedError, type Place, RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
+import { itemsIn } from './text-rows.ts';
 
 /** What a source is doing, as long as the service runs. */
 export interface LiveSource {
@@ -208,8 +209,8 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
   };
 }
 
-function hasContent({ changes, refused, memory }: SourceBatch): boolean {
-  return changes.length + refused.length > 0 || memory !== undefined;
+function hasContent(batch: SourceBatch): boolean {
+  return itemsIn(batch) > 0 || batch.memory !== undefined;
 }
 
 function stateFor(phase: 'scan' | 'changes'): LiveSource['state'] {

@@ -38,6 +38,22 @@ export interface TextChange extends AnyChange {
   isOrGone?: boolean;
 }
 
+/** Documents that nobody has parsed, numbered: the same as a change for each, for a fraction of the work. */
+export interface TextRows {
+  /** A line for each: one JSON object without `_id`, in UTF-8, or it is refused. */
+  bytes: Buffer;
+  /** Offset behind each one's line, where that of the next one begins. */
+  ends: readonly number[];
+  /** Number of the first row. Each row's `_id` is `prefix/row`, and its `item` is `object/row`. */
+  first: number;
+  prefix: string;
+  object: string;
+  /** Line at which they begin. */
+  line: number;
+  /** The last row under whose id something may be stored that has to go if the row is refused. */
+  storedTo: number;
+}
+
 /** An item that is no document. */
 export interface RefusedItem {
   item: string;
@@ -64,6 +80,8 @@ export interface SourceProgress {
 export interface SourceBatch {
   /** In their order at the source: of several with one id the last wins. At most `BATCH_ITEMS_MAX`, about `BATCH_BYTES_MAX`. */
   changes: readonly SourceChange[];
+  /** Behind them. */
+  rows?: readonly TextRows[] | undefined;
   refused: readonly RefusedItem[];
   /** From where to go on behind this batch. A few kilobytes. */
   checkpoint: JsonObject;

@@ -1,14 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, type JsonObject, stringifyJson } from '../../contract/json/json.ts';
+import { type JsonObject, stringifyJson } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { DocumentsText, Engine, KnownDocument, NewDocument } from '../../engine/engine.ts';
+import type { DocumentsText, Engine, NewDocument } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SourceState } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
-import { problemOfId } from '../ingest/document-id.ts';
 import { takeIn } from '../ingest/intake.ts';
-import { textIntake } from '../ingest/text-intake.ts';
+import { textOf, textOfRows } from './batch-text.ts';
 import { documentOfText, refusedItem } from './items.ts';
 import {
   type ParsedChange,
@@ -16,9 +14,9 @@ import {
   type RefusedItem,
   type SourceBatch,
   type SourceChange,
-  type TextChange,
 } from './source.ts';
 import { type PlacedSource, putRefused, putState, stateOf } from './states.ts';
+import { changesOf, itemsIn, lastItemOf } from './text-rows.ts';
 
 export interface StoringContext {
   engine: Engine;
@@ -67,86 +65,31 @@ export async function storeChanges(
   signal: AbortSignal,
   { after = Promise.resolve(), from }: { after?: Promise<unknown>; from?: Place } = {},
 ): Promise<void> {
-  const last = lastOf(batch.changes);
+  const { changes, rows = [], refused: own } = batch;
+  const how = { after, from };
+  const storeText = async (text: DocumentsText | undefined, given: readonly SourceChange[], deletes: string[]) => {
+    if (text === undefined) return false;
+    const bytes = (place: number) => (text.known?.[place]?.end ?? 0) - (text.known?.[place - 1]?.end ?? 0);
+    const taken = { documents: text, changes: given, bytes, deletes, refused: own, dropped: 0 };
+    return await store(context, placed, batch, how, taken);
+  };
+  const areRows = changes.length === 0 && rows.length > 0;
+  if (areRows && (await storeText(textOfRows(placed.collection, rows), [], []))) return;
+  const last = lastOf(rows.length === 0 ? changes : [...changes, ...rows.flatMap(changesOf)]);
   const gone = last.flatMap(({ id, document }) => (document === null ? [id] : []));
   const given = gone.length === 0 ? last : last.filter(({ document }) => document !== null);
-  const text = textOf(placed, given);
-  const isStored =
-    text !== undefined &&
-    (await store(
-      context,
-      placed,
-      batch,
-      { after, from },
-      {
-        documents: text,
-        changes: given,
-        bytes: (place) => Buffer.byteLength(given[place]?.text ?? ''),
-        deletes: gone,
-        refused: batch.refused,
-        dropped: 0,
-      },
-    ));
-  if (isStored) return;
+  if (!areRows && (await storeText(textOf(placed.collection, given), given, gone))) return;
   const { ready, refused, dropped, deletes } = await prepare({ engine: context.engine, signal }, placed, given);
   const documents = ready.map(({ document }) => document);
   const ids = new Set(documents.map(({ id }) => id));
-  await store(
-    context,
-    placed,
-    batch,
-    { after, from },
-    {
-      documents,
-      changes: ready.map(({ change }) => change),
-      bytes: (place) => ready[place]?.bytes ?? 0,
-      deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
-      refused: [...batch.refused, ...refused],
-      dropped,
-    },
-  );
-}
-
-const LINE_FEED = 10;
-
-/** The documents as one text, on a line each; undefined: each has to be parsed. */
-function textOf({ collection }: PlacedSource, changes: readonly SourceChange[]): DocumentsText | undefined {
-  const intake = textIntake(collection);
-  if (intake === undefined || changes.length === 0 || !areTexts(changes)) return undefined;
-  const bytes = Buffer.allocUnsafe(changes.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0));
-  let end = 0;
-  const known = changes.map(({ id, text, declared, timeMs }): KnownDocument => {
-    end += typeof text === 'string' ? bytes.write(text, end) : text.copy(bytes, end);
-    bytes[end++] = LINE_FEED;
-    return { id, end, declared, eventTimeMicros: timeMs === undefined ? null : BigInt(timeMs) * 1_000n };
+  await store(context, placed, batch, how, {
+    documents,
+    changes: ready.map(({ change }) => change),
+    bytes: (place) => ready[place]?.bytes ?? 0,
+    deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
+    refused: [...own, ...refused],
+    dropped,
   });
-  if (!isUtf8(bytes)) return undefined;
-  return {
-    ...intake,
-    bytes,
-    start: 0,
-    end: bytes.length,
-    isList: false,
-    max: changes.length,
-    known,
-    read(document, at) {
-      const one = known[at];
-      if (one === undefined || !isObject(document) || (document['_id'] ?? one.id) !== one.id) return undefined;
-      const read = intake.read({ ...document, _id: one.id }, at);
-      return (
-        read && {
-          ...read,
-          declared: one.declared,
-          eventTimeMicros: read.eventTimeMicros ?? one.eventTimeMicros ?? null,
-        }
-      );
-    },
-  };
-}
-
-/** What else is wrong with a document is seen when it is scanned. */
-function areTexts(changes: readonly SourceChange[]): changes is readonly TextChange[] {
-  return changes.every(({ id, text }) => text !== undefined && problemOfId(id) === undefined);
 }
 
 /** False: nothing is stored, since documents as text need a closer look. */
@@ -293,8 +236,8 @@ function refusalOf({ item, document, text }: SourceChange, reason: string): Refu
 }
 
 function nextState(before: SourceState, batch: SourceBatch, refused: number, at: string): SourceState {
-  const { changes, checkpoint, progress } = batch;
-  const items = changes.length + batch.refused.length;
+  const { checkpoint, progress } = batch;
+  const items = itemsIn(batch);
   return {
     ...before,
     checkpoint,
@@ -303,7 +246,7 @@ function nextState(before: SourceState, batch: SourceBatch, refused: number, at:
     scanTotal: progress.scanTotal ?? before.scanTotal,
     processed: before.processed + items - refused,
     refused: before.refused + refused,
-    lastItem: changes.at(-1)?.item ?? before.lastItem,
-    lastItemAt: changes.length > 0 ? at : before.lastItemAt,
+    lastItem: lastItemOf(batch) ?? before.lastItem,
+    lastItemAt: items > batch.refused.length ? at : before.lastItemAt,
   };
 }

@@ -1,0 +1,69 @@
+import type { KnownDocument } from '../../engine/engine.ts';
+import type { SourceBatch, TextChange, TextRows } from './source.ts';
+
+function nameOfRow({ object, first }: TextRows, place: number): string {
+  return `${object}/${first + place}`;
+}
+
+/** How many items a batch has, those that are refused included. */
+export function itemsIn({ changes, rows = [], refused }: SourceBatch): number {
+  return rows.reduce((sum, { ends }) => sum + ends.length, changes.length + refused.length);
+}
+
+/** What names the last one that was not refused at the source. */
+export function lastItemOf({ changes, rows = [] }: SourceBatch): string | undefined {
+  const last = rows.at(-1);
+  return last === undefined ? changes.at(-1)?.item : nameOfRow(last, last.ends.length - 1);
+}
+
+/** What is known of each beside its text, with `before` bytes before that. */
+export function knownRows({ ends, prefix, first }: TextRows, before: number): KnownDocument[] {
+  return ends.map((end, place) => ({ id: `${prefix}/${first + place}`, end: before + end }));
+}
+
+/** A change for each. */
+export function changesOf(rows: TextRows): TextChange[] {
+  const { bytes, ends, prefix, first, storedTo } = rows;
+  let { line } = rows;
+  let at = 0;
+  return ends.map((end, place) => {
+    // There may be empty lines before it.
+    for (; isSpace(bytes[at]); at += 1) if (bytes[at] === LINE_FEED) line += 1;
+    const text = bytes.subarray(at, end);
+    at = end;
+    const row = first + place;
+    return { id: `${prefix}/${row}`, text, item: nameOfRow(rows, place), line, isOrGone: row <= storedTo };
+  });
+}
+
+const LINE_FEED = 0x0a;
+const OPEN = 0x7b;
+const isSpace = (byte: number | undefined) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
+
+/** Rows of lines. */
+export interface FoundRows extends Pick<TextRows, 'ends' | 'line'> {
+  bytes: Buffer;
+  /** Where what follows begins, and its line. */
+  next: { at: number; line: number };
+}
+
+/** Finds up to `max` rows from an offset on; undefined: one of them is no object, or has more than `bytesMax` bytes. */
+export function findRows(
+  whole: Buffer,
+  { at: from, line }: FoundRows['next'],
+  max: number,
+  bytesMax: number,
+): FoundRows | undefined {
+  const ends: number[] = [];
+  const next = { at: from, line };
+  for (;;) {
+    for (; isSpace(whole[next.at]); next.at += 1) if (whole[next.at] === LINE_FEED) next.line += 1;
+    if (next.at === whole.length || ends.length === max) break;
+    const feed = whole.indexOf(LINE_FEED, next.at);
+    const end = feed < 0 ? whole.length : feed;
+    if (whole[next.at] !== OPEN || end - next.at > bytesMax) return undefined;
+    ends.push(end - from);
+    next.at = end;
+  }
+  return { bytes: whole.subarray(from, from + (ends.at(-1) ?? 0)), ends, line, next };
+}
