@@ -236,12 +236,21 @@ test('says once what all are seen as, or of each that is seen otherwise', async 
 
 test.each([
   "SELECT sum(n), count(_strays->>'n') FROM docs",
+  "SELECT sum(n), count(json_extract_string(_strays, '/n')), count(_strays->'$.N') FROM docs",
   'SELECT _strays, n + 1 FROM docs',
   'SELECT d.n + 1, D._STRAYS FROM docs d',
   'SELECT max(n) FROM docs WHERE _strays IS NULL',
   "SELECT * FROM docs WHERE n > 3 OR (_strays->>'n') IS NOT NULL",
 ])('says nothing where the statement reads the strays itself: %s', async (sql) => {
   expect((await engine.query({ sql })).warnings).toEqual([]);
+});
+
+test.each([
+  "SELECT sum(n), count(_strays->>'o/a') FROM docs",
+  'SELECT sum(n), count(_strays) FROM docs',
+  "SELECT sum(n), 'n' FROM docs WHERE json_array_length(_strays) IS NULL",
+])('says what else of the strays the statement does not read: %s', async (sql) => {
+  expect((await engine.query({ sql })).warnings).toEqual([expect.stringMatching(/ here: \d+ of n \(BIGINT\)/)]);
 });
 
 test('says nothing of fields that the statement does not read', async () => {

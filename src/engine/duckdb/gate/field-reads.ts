@@ -1,5 +1,5 @@
 import { nearest } from '../../../contract/nearest.ts';
-import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { STRAYS_COLUMN, stepsOf } from '../../../contract/strays.ts';
 import { foldName, ITEM, isMapField, type JsonField, type NamedTable, quoteName } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import type { PlainRead } from './plain-read.ts';
@@ -17,8 +17,8 @@ export interface FieldReads {
   compared: readonly (readonly string[])[];
   /** All paths, also of what is only shown, as far as some field has a second spelling. */
   named: readonly (readonly string[])[];
-  /** It names the values that do not fit, so whoever wrote it knows of them. */
-  namesStrays: boolean;
+  /** The columns, folded, whose values that do not fit it reads, or all: whoever wrote it knows of those. */
+  readStrays: ReadonlySet<string> | 'all';
 }
 
 interface Walk {
@@ -39,7 +39,7 @@ const KNOWING =
   /^(?:->>?|json.*|.*to_json|from_json.*|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|lag|lead|first_value|last_value|nth_value|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
 const PASSING: ReadonlySet<string> = new Set(['CASE_EXPR', 'OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
 
-const NOTHING: FieldReads = { paths: [], all: false, compared: [], named: [], namesStrays: false };
+const NOTHING: FieldReads = { paths: [], all: false, compared: [], named: [], readStrays: new Set() };
 
 const hasSpellings = (table: NamedTable) =>
   (table.behind?.() ?? [table]).some(({ spellings }) => spellings !== undefined && spellings.length > 0);
@@ -75,17 +75,36 @@ export function fieldReads(
   const whole = plain ? newWalk() : walk;
   if (plain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
   const paths = [...walk.paths.values()];
-  const namesStrays = [...nodesIn(query)].some((node) =>
-    columnIn(node).some((name) => foldName(name) === STRAYS_COLUMN),
-  );
   return {
     paths,
     all: walk.all,
     compared: [...walk.compared.values()],
     named: [...whole.paths.values()],
-    namesStrays,
+    readStrays: straysIn(query),
   };
 }
+
+/** The columns whose values that do not fit are read: of those within a call, which its texts name, and all of those without. */
+function straysIn(query: Node): FieldReads['readStrays'] {
+  const isStrays = (node: Node) => columnIn(node).some((name) => foldName(name) === STRAYS_COLUMN);
+  const within = new Set<Node>();
+  const columns = new Set<string>();
+  for (const node of nodesIn(query)) {
+    const children = node['class'] === 'FUNCTION' ? nodesOf(node['children']) : [];
+    if (children.some(isStrays)) {
+      for (const child of children) {
+        within.add(child);
+        const place = constantText(child)?.replace(PATH_START, '');
+        if (place !== undefined) columns.add(foldName(stepsOf(place)[0]?.replace(QUOTED, '$1') ?? ''));
+      }
+    } else if (isStrays(node) && !within.has(node)) return 'all';
+  }
+  return columns;
+}
+
+/** A place may be written as a JSON pointer, and as a path. */
+const PATH_START = /^(?:\/|\$\.)/;
+const QUOTED = /^"(.*)"$/s;
 
 /** What a plain read computes with though it is in the select list: by its alias, or the number that it is sorted by. */
 function usedAgain(query: Node): Node[] {

@@ -33,10 +33,12 @@ export async function strayWarnings(
   tables: readonly NamedTable[],
 ): Promise<string[]> {
   const warnings = await spellingWarnings(connection, names, reads, tables);
-  if (reads.namesStrays || (!reads.all && reads.paths.length === 0)) return warnings;
+  const { all, paths, readStrays } = reads;
+  if (readStrays === 'all' || (!all && paths.length === 0)) return warnings;
   const pace = createPace();
   for (const table of tables) {
-    const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, column));
+    const isNew = (column: string) => !readStrays.has(foldName(column)) && mayRead(reads, column);
+    const columns = [...(table.strays ?? [])].filter(isNew);
     if (table.fieldAt === undefined || columns.length === 0) continue;
     const found = new Map<string, FieldCount>();
     const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table));
