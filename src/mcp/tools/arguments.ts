@@ -89,7 +89,8 @@ function flattened(known: readonly Argument[], sent: Arguments): Arguments {
   if (wrapper === undefined || known.some(({ name }) => name === wrapper)) return sent;
   const inside = known.filter(({ into }) => into === wrapper);
   const { [wrapper]: whole, ...rest } = sent;
-  const fields = typeof whole === 'string' ? structureIn(whole) : whole;
+  const shape = Object.fromEntries(inside.map(({ field, schema }) => [field, schema]));
+  const fields = typeof whole === 'string' ? objectIn(shape, whole) : whole;
   if (!isObject(fields) || inside.some(({ name }) => Object.hasOwn(rest, name))) return sent;
   const named = Object.entries(fields).map(([field, value]) => {
     return [inside.find((argument) => argument.field === field)?.name ?? field, value] as const;
@@ -197,7 +198,8 @@ function withStructures(schema: unknown, value: unknown): unknown {
   const inner = unwrapped(schema);
   if (typeof value === 'string') {
     const takesText = inner instanceof z.ZodType && inner.safeParse(value).success;
-    const parsed = takesText ? undefined : structureIn(value);
+    const shape = inner instanceof z.ZodObject ? (inner.shape as Record<string, unknown>) : {};
+    const parsed = takesText ? undefined : objectIn(shape, value);
     return parsed === undefined ? value : withStructures(inner, parsed);
   }
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
@@ -219,6 +221,16 @@ export function unwrapped(schema: unknown): unknown {
 /** Whether a schema takes any JSON: a document, or the value of a parameter. */
 export function isAnyJson(schema: unknown): boolean {
   return schema instanceof z.ZodCustom && schema.safeParse('').success;
+}
+
+/** The array or object in a JSON text; of another text the object whose only field that must be there takes it. */
+function objectIn(shape: Readonly<Record<string, unknown>>, text: string): unknown {
+  const structure = structureIn(text);
+  if (structure !== undefined) return structure;
+  const takes = (schema: unknown, value: unknown) => schema instanceof z.ZodType && schema.safeParse(value).success;
+  const needed = Object.keys(shape).filter((field) => !takes(shape[field], undefined));
+  const [field = ''] = needed;
+  return needed.length === 1 && takes(shape[field], text) ? { [field]: text } : undefined;
 }
 
 /** The array or object in a JSON text; undefined if it is anything else. */

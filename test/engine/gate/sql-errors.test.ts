@@ -145,6 +145,15 @@ describe('a field that has no column', () => {
   });
 });
 
+test('UNNEST of what is no list says what to write', async () => {
+  await engine.addDocuments('t', [doc('a', { n: 1, o: { k: 1 }, j: [1, 'x'] })]);
+  for (const sql of ['SELECT unnest(n) FROM docs', 'SELECT * FROM docs, UNNEST(docs.o) AS u(k)']) {
+    expect(await messageOf(sql)).toMatch(/UNNEST\(map_entries\(o\)\) AS u\(e\).*UNNEST\(TRY_CAST\(x AS JSON\[\]\)\)/);
+  }
+  expect(await rowsOf(engine, 'SELECT e.key, e.value FROM docs, UNNEST(map_entries(o)) AS u(e)')).toEqual([['k', 1]]);
+  expect(await rowsOf(engine, 'SELECT item FROM docs, UNNEST(TRY_CAST(j AS JSON[])) AS u(item)')).toHaveLength(2);
+});
+
 test('UNNEST where rows are grouped says where it belongs', async () => {
   await engine.addDocuments('t', [doc('a', { l: ['x', 'x', 'y'] })]);
   const message = await messageOf('SELECT unnest(l), count(*) FROM docs GROUP BY 1');

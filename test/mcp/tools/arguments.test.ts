@@ -151,6 +151,14 @@ describe('readArguments()', () => {
     expect(problem('run_query', { sql: {} })).toContain('argument "query" is missing');
   });
 
+  it('takes a text for the object whose one needed field it is', () => {
+    const lambda = { workspace: 'w', lambda: 'l' };
+    expect(read('run_query', { sql: 'SELECT 1' })).toEqual({ sql: { query: 'SELECT 1' } });
+    expect(read('create_lambda', { ...lambda, sql: 'SELECT 1' })).toMatchObject({ sql: { query: 'SELECT 1' } });
+    expect(problem('run_query', { sql: '' })).toContain('"sql": its fields are arguments');
+    expect(problem('run_query', { sql: 'SELECT 1', query: 'SELECT 2' })).toContain('there is no argument "sql"');
+  });
+
   it('takes a list of objects with one field as the values of it, or as the API has it', () => {
     const place = { workspace: 'w', collection: 'c' };
     const input = { ...place, data: [{ _id: 'a' }, { _id: 'b' }] };
@@ -176,7 +184,6 @@ describe('readArguments()', () => {
   it('says where the fields of a flattened object went', () => {
     const where = 'there is no argument "sql": its fields are arguments, "query", "parameters"';
     expect(problem('run_query', { sql: { query: 'SELECT 1' }, query: 'SELECT 2' })).toContain(where);
-    expect(problem('run_query', { sql: 'SELECT 1' })).toContain(where);
   });
 
   it('says of an empty text that it must not be empty', () => {
@@ -193,8 +200,8 @@ describe('readArguments()', () => {
   });
 
   it('says what an object is made of where a text stands in its place', () => {
-    expect(problem('create_lambda', { workspace: 'w', name: 'l', sql: 'SELECT 1' })).toContain(
-      'argument "sql": expected an object with "query", "default_parameters", received string',
+    expect(problem('create_collection', { workspace: 'w', collection: 'c', event_time_info: 'at' })).toContain(
+      'argument "event_time_info": expected an object with "field", "format", "time_zone", received string',
     );
     expect(problem('delete_documents', { workspace: 'w', collection: 'c', ids: [{ id: '1' }] })).toContain(
       'argument "ids[0]": expected string, received object',

@@ -178,6 +178,10 @@ const ADVICE: [Says, string][] = [
     '\nPut it into FROM, and write what it is called there: FROM t, UNNEST(t.list) AS u(item).',
   ],
   [
+    (message) => /^UNNEST(?:\(\) can only be applied to lists| requires a single list)/.test(message),
+    '\nAn object has its fields as o.a; for its keys and values write FROM t, UNNEST(map_entries(o)) AS u(e), with e.key and e.value. JSON is cast: UNNEST(TRY_CAST(x AS JSON[])) AS u(item).',
+  ],
+  [
     (message) => message.startsWith('Key name for struct_extract needs'),
     '\nFor a key that is not constant, go through JSON: to_json(object)->>key.',
   ],
