@@ -11,7 +11,8 @@ export interface Found {
   hasExtra: boolean;
   hasTwins: boolean;
   hasNumberTexts: boolean;
-  hasStrays: boolean;
+  /** `read`: SQL for them. */
+  strays: readonly { read?: string }[];
   leftAtTop: number;
   leftBelow: number;
   isDeeper: boolean;
@@ -49,9 +50,9 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
     hints.push(
       `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,
     );
-  if (found.hasStrays)
+  if (found.strays.length > 0)
     hints.push(
-      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text); "read" is the SQL for them, SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL has all`,
+      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text); ${found.strays.some(({ read }) => read !== undefined) ? '"read" is the SQL for them, ' : ''}SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL has all`,
     );
   if (leftAtTop > 0)
     hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);

@@ -121,7 +121,7 @@ export async function describeCollection(
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
       hasNumberTexts: numberTexts.length > 0,
-      hasStrays: strays.length > 0,
+      strays,
       leftAtTop: leftAtTop + cut.filter((path) => !/[.[]/.test(path)).length,
       leftBelow: left - leftAtTop,
       isDeeper,

@@ -114,7 +114,7 @@ export function fieldsAddressed(found: Pick<Found, 'table' | 'paths' | 'jsons' |
 const UNKNOWN = {
   hasTwins: false,
   hasNumberTexts: false,
-  hasStrays: false,
+  strays: [],
   leftAtTop: 0,
   leftBelow: 0,
   isDeeper: false,
