@@ -255,6 +255,63 @@ describe('a text', () => {
     expect(taken).toBeGreaterThan(10);
   });
 
+  test('whose values have several types leaves the types that its documents would', { timeout: 240_000 }, async () => {
+    const kinds: Readonly<Record<string, (n: number) => JsonValue>> = {
+      number: (n) => n,
+      large: (n) => 2 ** 60 + n * 512,
+      fraction: (n) => n + 0.5,
+      text: (n) => `t${n}`,
+      date: (n) => `2024-05-0${1 + (n % 9)}`,
+      time: (n) => `2024-05-0${1 + (n % 9)}T0${n % 10}:00:00`,
+      object: (n) => ({ n }),
+      list: (n) => [n],
+      null: () => null,
+    };
+    const two = fc.constantFrom<[string, string]>(
+      ['number', 'text'],
+      ['date', 'time'],
+      ['date', 'text'],
+      ['number', 'large'],
+      ['fraction', 'large'],
+      ['object', 'number'],
+      ['list', 'null'],
+    );
+    const batch = fc.record({ isTurned: fc.boolean(), share: fc.double({ min: 0, max: 0.8, noNaN: true }) });
+    const written = fc.array(batch, { minLength: 2, maxLength: 4 });
+    let [taken, all] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(two, written, fc.boolean(), async (both, batches, times) => {
+        const tables = [`t${next++}`, `t${next++}`] as const;
+        for (const table of tables)
+          await engine.commit([
+            { do: 'createCollection', table, workspace: 'commons', name: table, recognizeTimes: times },
+          ]);
+        for (const [at, { isTurned, share }] of batches.entries()) {
+          const [usual, other] = isTurned ? both.toReversed() : both;
+          const documents = Array.from({ length: at === 0 ? 8 : 40 }, (_, n) => {
+            const value = kinds[((n * 7) % 40 < share * 40 ? other : usual) ?? '']?.(n) ?? null;
+            return { _id: `${at}-${n}`, v: value, a: { v: value }, l: [value] };
+          });
+          const list = stringifyJson(documents);
+          const given = (parseJson(list) as JsonObject[]).map(({ _id, ...fields }) => doc(String(_id), fields));
+          all += 1;
+          if ((await engine.addText(tables[0], textOf(list))) !== undefined) taken += 1;
+          else await engine.addDocuments(tables[0], given);
+          await engine.addDocuments(tables[1], given);
+          const [asText, asDocuments] = await Promise.all(
+            tables.map(async (table) => [
+              await rowsOf(engine, `DESCRIBE ${table}`),
+              await rowsOf(engine, `SELECT * EXCLUDE (_event_time) FROM ${table} ORDER BY _id`),
+            ]),
+          );
+          expect(asText).toEqual(asDocuments);
+        }
+      }),
+      propertyRuns(40),
+    );
+    expect(taken).toBeGreaterThan(all / 10);
+  });
+
   test('gives ids to documents without, also to one without members', async () => {
     const table = await newTable();
     await engine.addText(table, textOf('[{"n":1}]'));

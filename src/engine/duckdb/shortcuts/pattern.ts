@@ -1,6 +1,7 @@
 import { ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
 import { type DeclaredShape, isDeclaredShape } from '../values/declared.ts';
+import { ITEMS, inside, type Step, VALUES } from '../values/paths.ts';
 import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf } from '../values/time-text.ts';
 
@@ -22,6 +23,8 @@ export const Kind = {
   /** An integer of up to 64 bits, or more. */
   Long: 13,
   Declared: 14,
+  /** Text in a place that has none yet: one that may be a time needs a closer look. */
+  FirstText: 15,
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -65,12 +68,18 @@ export interface FieldUses {
   timeField?: string | undefined;
 }
 
-/** The pattern of a table's documents. */
-export function patternOf(table: TableShape, { idField, timeField }: FieldUses = {}): Pattern {
+/** The pattern of a table's documents; `before`: what it was before the documents that it is compared with. */
+export function patternOf(
+  table: TableShape,
+  { idField, timeField }: FieldUses = {},
+  before: TableShape = table,
+): Pattern {
   const isBoth = (key: string) => key === idField && key === timeField;
   const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [
     key,
-    isBoth(key) ? pattern(Kind.Other) : patternOfColumn(shape),
+    isBoth(key)
+      ? pattern(Kind.Other)
+      : patternOfColumn(shape, table.times ? (before.columns.get(key) ?? 'null') : shape),
   ]);
   for (const [key, field] of fields) {
     if (key === idField) field.is = 'id';
@@ -81,17 +90,19 @@ export function patternOf(table: TableShape, { idField, timeField }: FieldUses =
 }
 
 /** Only of a column itself the engine is given what `storedSql` makes its value of. */
-function patternOfColumn(shape: Shape): Pattern {
-  return isDeclaredShape(shape) ? { ...pattern(Kind.Declared), declared: shape } : patternOfShape(shape);
+function patternOfColumn(shape: Shape, before: Shape): Pattern {
+  return isDeclaredShape(shape) ? { ...pattern(Kind.Declared), declared: shape } : patternOfShape(shape, before);
 }
 
-function patternOfShape(shape: Shape): Pattern {
-  if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
-  if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
-  if (isMapShape(shape)) return mapPattern(shape);
+function patternOfShape(shape: Shape, before: Shape): Pattern {
+  const partBefore = (step: Step) => inside(before, step) ?? 'null';
+  if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element, partBefore(ITEMS)));
+  if (isObjectShape(shape))
+    return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one, partBefore(key))]));
+  if (isMapShape(shape)) return mapPattern(shape, partBefore(VALUES));
   if (isDeclaredShape(shape)) return pattern(Kind.Other);
   if (isTimeShape(shape)) return pattern(Kind.Time, null, { shape, template: Buffer.from(templateOf(shape)) });
-  return pattern(SCALARS[shape]);
+  return pattern(shape === 'string' && before === 'null' ? Kind.FirstText : SCALARS[shape]);
 }
 
 function pattern(kind: Kind, element: Pattern | null = null, time: TimePattern | null = null): Pattern {
@@ -99,10 +110,10 @@ function pattern(kind: Kind, element: Pattern | null = null, time: TimePattern |
 }
 
 /** A key that is new to the map is to be noted; if there are too many to list, all are fine. */
-function mapPattern({ values, keys }: MapShape): Pattern {
+function mapPattern({ values, keys }: MapShape, before: Shape): Pattern {
   const known = [...(keys ?? [])];
   return {
-    ...pattern(Kind.Map, patternOfShape(values)),
+    ...pattern(Kind.Map, patternOfShape(values, before)),
     index: new Map(known.map((key, at) => [key, at])),
     seen: known.map(() => 0),
     keys: keys === undefined ? [] : [undefined],

@@ -64,6 +64,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 const INTEGER = /^-?\d+$/;
+const YEAR_DIGITS = 4;
 
 const DATE_LENGTH = '0000-00-00'.length;
 
@@ -93,6 +94,8 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     switch (of.kind) {
       case Kind.String:
         return byte === QUOTE ? text(at) : -1;
+      case Kind.FirstText:
+        return byte === QUOTE && !mayBeTime(at + 1) ? text(at) : -1;
       case Kind.Integer:
         return number(at, false);
       case Kind.Long:
@@ -145,6 +148,16 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
       at = escaped(at + 1);
       if (at < 0) return -1;
     }
+  }
+
+  /** Whether a text begins with a year, or with what may be one of its digits. */
+  function mayBeTime(start: number): boolean {
+    for (let at = start; at < start + YEAR_DIGITS; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (byte === BACKSLASH) return true;
+      if (byte < ZERO || byte > NINE) return false;
+    }
+    return true;
   }
 
   /** The last byte of an escape, given the byte after its backslash. */

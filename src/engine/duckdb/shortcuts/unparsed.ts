@@ -87,7 +87,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
-      scanner = createScanner(bytes, patternOf(known, text));
+      scanner = createScanner(bytes, patternOf(known, text, shape));
       fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;

@@ -38,35 +38,89 @@ export async function withMajority(
   read: Transaction,
   table: Table,
   after: TableShape,
-  { documents, ids }: Writing,
+  writing: Writing,
 ): Promise<ReadonlyMap<string, Shape>> {
-  let { columns } = after;
-  const list = JSON.stringify(ids);
+  const paths = await strayedPaths(after, writing.documents);
+  const retyped = { ...after, columns: await majorityAt(read, table, after, { ...writing, paths }) };
+  return changedColumns(after, await withFirstTimes(table, retyped, writing.documents));
+}
+
+/**
+ * Whether a write changes a type as `withMajority` would have it, of which only those documents are known that may have strays:
+ * the paths where it does unless the others have enough values that fit.
+ */
+export async function mayRetype(
+  read: Transaction,
+  table: Table,
+  after: TableShape,
+  writing: Writing,
+): Promise<'yes' | 'no' | readonly Path[]> {
+  if ((await withFirstTimes(table, after, writing.documents)) !== after.columns) return 'yes';
+  const paths = await strayedPaths(after, writing.documents);
+  const columns = await majorityAt(read, table, after, { ...writing, paths });
+  if (columns === after.columns) return 'no';
+  // A wider type of the same kind holds all of them, whatever the others are.
+  const isWider = paths.some((path) => {
+    const [from, to] = [shapeAt(after.columns, path), shapeAt(columns, path)];
+    return from !== undefined && to !== undefined && from !== to && kindOf(from) === kindOf(to);
+  });
+  return isWider ? 'yes' : paths;
+}
+
+/** Whether the values of a table at some paths are of the types that these have. */
+export async function areOfMajority(read: Transaction, table: Table, paths: readonly Path[]): Promise<boolean> {
+  const { columns } = table.shape;
+  return (await majorityAt(read, table, table.shape, { documents: [], ids: [], paths })) === columns;
+}
+
+function changedColumns({ columns: before }: TableShape, columns: TableShape['columns']): ReadonlyMap<string, Shape> {
+  return new Map([...columns].filter(([name, shape]) => shape !== before.get(name)));
+}
+
+/** Those of a write's strays; what is around a place first: a change there changes what is in it. */
+async function strayedPaths({ columns }: TableShape, documents: readonly Written[]): Promise<Path[]> {
   const most = (await straysIn(columns, documents)).slice(0, PLACES_MAX);
-  if (most.length > 0) {
-    await read(async (sql) => {
-      const others = { sql, table, ids: list };
-      // What is around a place first: a change there changes what is in it.
-      const paths = most.map(({ path }) => path).sort((a, b) => a.length - b.length);
-      const stored = await storedAtPaths(others, paths);
-      for (const [index, path] of paths.entries()) {
-        const shape = shapeAt(columns, path);
-        // Keys that cannot be fields have none.
-        if (shape === undefined || shape === 'json') continue;
-        const wanted = await wantedAt(others, { path, shape }, documents, stored[index]);
-        if (wanted !== undefined) columns = withShape(columns, path, wanted);
-      }
-    });
-  }
-  // Its first text alone does not say whether a new field has times.
-  const texts = after.times ? [...changedIn({ fields: table.shape.columns }, { fields: columns })] : [];
+  return most.map(({ path }) => path).sort((a, b) => a.length - b.length);
+}
+
+/** The columns with the types that most values have at some paths; the same if these are theirs. */
+async function majorityAt(
+  read: Transaction,
+  table: Table,
+  { columns: before }: TableShape,
+  { documents, ids, paths }: Writing & { paths: readonly Path[] },
+): Promise<TableShape['columns']> {
+  if (paths.length === 0) return before;
+  return read(async (sql) => {
+    let columns = before;
+    const others = { sql, table, ids: JSON.stringify(ids) };
+    const stored = await storedAtPaths(others, paths);
+    for (const [index, path] of paths.entries()) {
+      const shape = shapeAt(columns, path);
+      // Keys that cannot be fields have none.
+      if (shape === undefined || shape === 'json') continue;
+      const wanted = await wantedAt(others, { path, shape }, documents, stored[index]);
+      if (wanted !== undefined) columns = withShape(columns, path, wanted);
+    }
+    return columns;
+  });
+}
+
+/** The columns with times where a new field has them: its first text alone does not say whether it has. */
+async function withFirstTimes(
+  table: Table,
+  { columns: before, times }: TableShape,
+  documents: readonly Written[],
+): Promise<TableShape['columns']> {
+  let columns = before;
+  const texts = times ? [...changedIn({ fields: table.shape.columns }, { fields: columns })] : [];
   for (const { path, from, to } of texts) {
     if (to !== 'string' || (from !== undefined && from !== 'null')) continue;
     const place = { path, shape: to };
-    const wanted = await shapeOf(undefined, place, 'text', { documents, times: after.times });
+    const wanted = await shapeOf(undefined, place, 'text', { documents, times });
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
-  return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
+  return columns;
 }
 
 /** What a write stores. */

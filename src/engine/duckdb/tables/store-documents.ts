@@ -24,7 +24,7 @@ import { type Fitting, type TableShape, widenTable } from './columns.ts';
 import { fieldNewsOf } from './field-news.ts';
 import { deleteRows, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
-import { withMajority } from './majority.ts';
+import { areOfMajority, mayRetype, withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
 import type { Written } from './places.ts';
 import { emptySteps, refit } from './retype.ts';
@@ -103,6 +103,9 @@ function givenIds(documents: readonly TextDocument[]): string[] {
   return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
 }
 
+/** A type changes, so that nothing is stored as it is. */
+class OtherMajority extends Error {}
+
 /** Stores documents of a text; undefined: nothing, since they need a closer look. */
 export async function storeText(
   context: WritesContext,
@@ -113,18 +116,24 @@ export async function storeText(
 ): Promise<TextOutcome[] | undefined> {
   const ids = documents.map(({ id }) => id);
   const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
-  // Among all documents those that were parsed may be few: only with all of them it is known.
   const given = givenIds(documents);
-  const retyped = await withMajority(context.transaction, before, shape, { documents: written, ids: given });
-  if (retyped.size > 0) return undefined;
+  const retyping = await mayRetype(context.transaction, before, shape, { documents: written, ids: given });
+  if (retyping === 'yes') return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
-  const existed = await store(context, before, stored, async (sql, table, timeOf, before) => {
+  const storing = store(context, before, stored, async (sql, table, timeOf, replaced) => {
     await insertText(sql.again, table, bytes, documents, {
       max: context.store.insertedBytesMax,
       timeOf: ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id),
     });
-    await finish?.(sql, table, before);
+    // Among all documents those that were parsed may be few: only with all of them it is known.
+    if (retyping !== 'no' && !(await areOfMajority((work) => work(sql), table, retyping))) throw new OtherMajority();
+    await finish?.(sql, table, replaced);
   });
+  const existed = await storing.catch((error: unknown) => {
+    if (error instanceof OtherMajority) return undefined;
+    throw error;
+  });
+  if (existed === undefined) return undefined;
   return documents.map(({ id, start, end }) => ({
     id,
     status: existed.has(id) ? 'replaced' : 'added',
