@@ -84,8 +84,10 @@ export async function describeCollection(
     .slice(0, NAMES_MAX);
   const { strays, more: straysMore } = await straysOf(context, table, places, (path) => isIn(input, path));
   const shown = new Set(folded.slice(0, max).map(({ path }) => path));
+  // Integers beyond 2^53 are shown as text.
+  const isText = (path: string) => /^(?:VARCHAR|JSON)$/.test(sqlTypes.get(path)?.type ?? 'VARCHAR');
   const numberTexts = inferred
-    .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path))
+    .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path) && isText(path))
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
   const inOtherCase = caseTwins(

@@ -248,6 +248,7 @@ test.each([
 test.each([
   "SELECT sum(n), count(_strays->>'o/a') FROM docs",
   'SELECT sum(n), count(_strays) FROM docs',
+  'SELECT sum(n) FROM docs WHERE _strays IS NOT NULL',
   "SELECT sum(n), 'n' FROM docs WHERE json_array_length(_strays) IS NULL",
 ])('says what else of the strays the statement does not read: %s', async (sql) => {
   expect((await engine.query({ sql })).warnings).toEqual([expect.stringMatching(/ here: \d+ of n \(BIGINT\)/)]);

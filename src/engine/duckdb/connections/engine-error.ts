@@ -51,7 +51,21 @@ export function engineErrorText(error: unknown): string {
 
 /** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
 export function isFatal(error: unknown): boolean {
-  return /^(FATAL|INTERNAL) Error|has been invalidated/i.test(engineErrorText(error));
+  const { kind, message } = readEngineError(error);
+  // What a query says itself may stand in any message, but not without a class.
+  return (
+    /^(?:FATAL|INTERNAL)$/i.test(kind) || (kind === '' && /^(?:Failed: )?database has been invalidated/i.test(message))
+  );
+}
+
+const OF_VALUES: ReadonlySet<string> = new Set(['conversion', 'out of range', 'parser', 'syntax', 'mismatch type']);
+
+/** Whether an error is about a text or a value of a statement, which it then quotes. */
+export function isOfStatement(error: unknown): boolean {
+  const { kind, message } = readEngineError(error);
+  return (
+    OF_VALUES.has(kind.toLowerCase()) || /^(?:Could not (?:parse|convert)|Failed to (?:cast|parse)) /.test(message)
+  );
 }
 
 const DISK_FULL = /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large/i;

@@ -90,7 +90,8 @@ function straysIn(query: Node): FieldReads['readStrays'] {
   const within = new Set<Node>();
   const columns = new Set<string>();
   for (const node of nodesIn(query)) {
-    const children = node['class'] === 'FUNCTION' ? nodesOf(node['children']) : [];
+    const isWithin = node['class'] === 'FUNCTION' || node['type'] === 'OPERATOR_IS_NOT_NULL';
+    const children = isWithin ? nodesOf(node['children']) : [];
     if (children.some(isStrays)) {
       for (const child of children) {
         within.add(child);

@@ -1,5 +1,11 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { engineErrorText, firstLine, memoryError } from '../connections/engine-error.ts';
+import {
+  engineErrorText,
+  firstLine,
+  isOfStatement,
+  memoryError,
+  readEngineError,
+} from '../connections/engine-error.ts';
 import { LOST } from './fence.ts';
 
 /** What the clients and PostgreSQL say where it cannot be reached, or ended the connection. */
@@ -51,13 +57,16 @@ export function isAway(error: unknown): boolean {
 const STALE = [
   'schema not found in metadata catalog',
   'could not find schema that corresponds',
-  'basic_string',
   'relation "ducklake_inlined_data_',
 ];
 
 /** Whether the lake has to be opened anew. */
 export function isStale(error: unknown): boolean {
-  return says(lakeErrorText(error), STALE);
+  if (isOfStatement(error)) return false;
+  const { kind, message } = readEngineError(error);
+  // A name that a statement has and nothing else is quoted in others.
+  if (/^(?:binder|catalog)$/i.test(kind)) return says(message.replace(/"[^"]*"/g, ''), STALE);
+  return message.startsWith('basic_string') || says(lakeErrorText(error), STALE);
 }
 
 /** Of a lake what errors name. */
@@ -87,14 +96,14 @@ export function lakeError(what: string, { catalog, data }: LakeNamed, error: unk
       options,
     );
   }
-  if (/55P03|lock timeout/i.test(text)) {
+  if (/\(55P03\)$|lock timeout/i.test(text)) {
     return new ApiError(
       'not_ready',
       `Cannot ${what}: another node has been writing there for a minute. Nothing of it is stored. Try again.`,
       options,
     );
   }
-  if (/28P01|28000|password authentication failed|no pg_hba.conf entry/i.test(text)) {
+  if (/\((?:28P01|28000)\)$|password authentication failed|no pg_hba.conf entry/i.test(text)) {
     const message = `Cannot ${what}: PostgreSQL at ${catalog.shown} does not let this node in. Look at its user and password.`;
     return new ApiError('internal', message, options);
   }

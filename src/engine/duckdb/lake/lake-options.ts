@@ -50,6 +50,13 @@ export function lakeCatalogOf(text: string): LakeCatalog {
       'The catalog of a lake is given as postgres://user:password@host:5432/database; "?sslmode=verify-full" may follow.',
     );
   }
+  const secret = ['password', 'passfile', 'sslpassword'].find((name) => url.searchParams.has(name));
+  if (secret !== undefined) {
+    throw new ApiError(
+      'invalid_input',
+      `The catalog of a lake takes no "${secret}" behind its "?", which errors would quote: give the password with --lake-password-file or COLLOQUY_LAKE_PASSWORD.`,
+    );
+  }
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = url.port === '' ? '5432' : url.port;
   const database = decodeURIComponent(url.pathname.slice(1));

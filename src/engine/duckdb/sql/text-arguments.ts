@@ -136,7 +136,7 @@ function textHint(
   const isTime = types.some((type) => TIME.test(type)) || !same.some((type) => NUMBER.test(type));
   if (isTime && !same.some((type) => TIME.test(type))) return null;
   const column = argumentAt(at) ?? 'x';
-  const time = `${column}::TIMESTAMP`;
+  const time = `${column}::TIMESTAMPTZ`;
   const number = `CAST(${column} AS DOUBLE)`;
   if (name === '-' && !isTime && types.length === 2) return `${column} is text: ${number}; for a time: ${time}`;
   return `${column} is text: ${isTime ? time : number}`;

@@ -256,7 +256,7 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
 
 /** Takes over what other processes changed of everything but the records; what they did not change stays as it is. */
 export async function reloadNames(catalog: Catalog, read: Transaction): Promise<void> {
-  const versionOf = () => `${catalog.names.version} ${catalog.trashed.size}`;
+  const versionOf = () => `${catalog.names.version} ${catalog.trashed.size} ${catalog.withDeleted.size}`;
   for (;;) {
     const before = versionOf();
     const stored = await read(readNames);
@@ -309,6 +309,8 @@ function applyNames(catalog: Catalog, stored: StoredNames): void {
     const known = catalog.aliases.get(aliasKey(workspace, name));
     if (known?.tables.join() !== tables.join()) putAlias(catalog, aliasOf(catalog, workspace, name, tables));
   }
+  // Others may have made a view anew meanwhile, which then hides nothing.
+  catalog.withDeleted.clear();
   for (const id of stored.withDeleted) catalog.withDeleted.add(id);
 }
 

@@ -209,23 +209,26 @@ const tryCast: Correct = (faulty) => {
   const [operand, type, range] = castAt(faulty) ?? [];
   if (operand === undefined || type === undefined || range === undefined) return [];
   const read =
-    format === undefined
-      ? (numberSpelled(said, operand, type) ?? `TRY_CAST(${operand} AS ${type})`)
-      : `try_strptime(${operand}, ${quoteText(format)})`;
+    format === undefined ? numberRead(said, operand, type) : `try_strptime(${operand}, ${quoteText(format)})`;
+  if (read === undefined) return [];
   const isDate = format !== undefined && type.toLowerCase() === 'date';
   return [[instead(faulty, ...range, isDate ? `${read}::DATE` : read)]];
 };
 
 const A_NUMBER = /^(?:double|float|real|decimal|numeric|hugeint|bigint|integer|int)\b/i;
-const WITH_COMMAS = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
-const COMMA_FIRST = /^-?\d{1,3}(?:(?:\.\d{3})*|\d*),\d+$/;
+const COMMA = /^-?\d[\d.]*,[\d.,]+$/;
+const WITH_COMMAS = /^-?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
+const WITH_POINTS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/;
 
-/** How a number is read that is spelled with commas: NULL would leave it out of a sum. */
-function numberSpelled(said: string, operand: string, type: string): string | undefined {
+/**
+ * How a number is read; NULL would leave one with commas out of a sum. Undefined: what its comma means, or what a point means in
+ * others, only the others tell.
+ */
+function numberRead(said: string, operand: string, type: string): string | undefined {
   const [, text = ''] = said.split("'", 3);
-  if (!A_NUMBER.test(type)) return undefined;
+  if (!A_NUMBER.test(type) || !COMMA.test(text)) return `TRY_CAST(${operand} AS ${type})`;
   if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
-  if (COMMA_FIRST.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
+  if (WITH_POINTS.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
   return undefined;
 }
 
