@@ -15,6 +15,7 @@ const failures: unknown[] = [];
 let a: Engine;
 let b: Engine;
 let context: MaintenanceContext;
+let data: string;
 let closing: (() => Promise<unknown>)[];
 
 beforeAll(async () => {
@@ -29,6 +30,7 @@ beforeAll(async () => {
     objectStore: lake.objectStore,
     folders: foldersIn(`${file}.folder`),
   };
+  data = place.data;
   const client = createCatalogClient(place.catalog.client);
   const locks = createLakeLocks({
     client: place.catalog.client,
@@ -158,4 +160,28 @@ test('records that were deleted before snapshots went are forgotten by a node th
   await b.refresh();
   expect([...known].sort()).toEqual(['three', 'two']);
   expect(await rowsOf(b, "SELECT n FROM docs WHERE _id = 'last'")).toEqual([[1]]);
+});
+
+test('files of tables that no row names go, and none if others have theirs there, too', async () => {
+  const name = (n: number) => `_data/c_0123456789abcdef/ducklake-01890000-0000-7000-8000-00000000000${n}.parquet`;
+  const put = (path: string) =>
+    context.opened(async (sql) => void (await sql(`COPY (SELECT 1 AS a) TO '${data}${path}' (FORMAT parquet)`)));
+  const left = async () => {
+    let files: string[] = [];
+    await context.opened(async (sql) => {
+      const found = await sql(`SELECT file FROM glob('${data}**/ducklake-01890000-*.parquet') ORDER BY 1`);
+      files = found.map(([file]) => String(file).slice(data.length));
+    });
+    return files;
+  };
+  const everything = { orphans: true, orphaned: "INTERVAL '0 seconds'" };
+  await put(name(1));
+  expect(await left()).toEqual([name(1)]);
+  await expire(context, everything);
+  expect([await left(), failures]).toEqual([[], []]);
+  await put(name(2));
+  await put(`test/${name(3)}`);
+  await expire(context, everything);
+  expect(await left()).toEqual([name(2), `test/${name(3)}`]);
+  expect(failures).toEqual([{ file: `${data}test/${name(3)}` }]);
 });

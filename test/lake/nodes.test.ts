@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Engine, RecordChange } from '../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../engine/harness.ts';
-import { lakeFor } from './lake-for.ts';
+import { inCatalog, lakeFor } from './lake-for.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let nodes: Engine[];
@@ -91,6 +91,46 @@ describe('what one node changes, the other knows after it has looked', () => {
     await b.restoreDocuments('k', 't', () => [{ do: 'deleteRecord', kind: 'trash', key: 'k' }]);
     await a.refresh();
     expect(await rowsOf(a, 'SELECT _id FROM docs ORDER BY _id')).toEqual([['1'], ['2'], ['3']]);
+  });
+
+  test('the trash: what is deleted is hidden on all, also where a node opened when it was empty', async () => {
+    const record: RecordChange = { do: 'putRecord', kind: 'trash', key: 'k', value: {} };
+    await a.addDocuments('t', [doc('1', { n: 1 }), doc('2', { n: 2 })]);
+    await a.deleteDocuments('t', ['1'], { trash: 'k', record: () => record });
+    await a.commit([
+      { do: 'dropDocuments', trash: ['k'], table: 't' },
+      { do: 'deleteRecord', kind: 'trash', key: 'k' },
+    ]);
+    const late = await openNode();
+    await late.addDocuments('t', [doc('3', { n: 3, more: true })]);
+    expect(await a.deleteDocuments('t', ['2'], { trash: 'k', record: () => record })).toBe(1);
+    for (const node of [a, b, late]) {
+      await node.refresh();
+      expect(await rowsOf(node, 'SELECT _id FROM docs')).toEqual([['3']]);
+    }
+  });
+
+  test('many collections written at once take few connections of PostgreSQL, and leave fewer', async () => {
+    const names = Array.from({ length: 60 }, (_, n) => `u${n}`);
+    await a.commit(names.map((name) => ({ do: 'createCollection', table: name, workspace: 'commons', name })));
+    const sessions = async () => {
+      const [row] = await inCatalog(
+        folder.file,
+        `SELECT count(DISTINCT pid) AS n FROM pg_locks WHERE locktype = 'advisory' AND granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      );
+      return Number(row?.['n']);
+    };
+    let most = 0;
+    const looking = setInterval(() => void sessions().then((n) => (most = Math.max(most, n))), 20);
+    const write = (round: number) =>
+      Promise.all(names.map((name) => a.addDocuments(name, [doc(`${round}`, { n: round })])));
+    for (const round of [1, 2]) await write(round);
+    clearInterval(looking);
+    expect(most).toBeGreaterThan(2);
+    expect(most).toBeLessThan(50);
+    expect(await sessions()).toBeLessThan(16);
+    expect(await rowsOf(a, 'SELECT count(*) FROM u59')).toEqual([[2]]);
   });
 
   test('records, in their order, and never its own', async () => {

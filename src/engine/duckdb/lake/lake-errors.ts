@@ -27,6 +27,8 @@ const CATALOG_AWAY = [
   'ehostunreach',
   'etimedout',
   '57p0',
+  'too many clients already',
+  'remaining connection slots are reserved',
   // Said of the extension's own transaction with PostgreSQL, by the threads that did not see how it ended.
   'current transaction is aborted (please rollback)',
   // Of these statements nothing but the connection can fail.

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
 import { createLocks, type Locks } from '../connections/locks.ts';
+import { METADATA_LOCK } from '../tables/store-documents.ts';
 import { connectClient } from './catalog-client.ts';
 import { type Held, keysOf } from './fence.ts';
 
@@ -41,6 +42,13 @@ interface LockSession {
   onOver?: (() => void) | undefined;
 }
 
+/**
+ * Each session is a connection of PostgreSQL, which has few: so much of the work that held no lock before has them at once, and
+ * so many are kept. Work on the metadata, for which those may wait, waits for no turn; nor does any other for longer than this.
+ */
+const AT_ONCE = 16;
+const TURN_MS = 30_000;
+const IDLE_MAX = 8;
 /** How long to wait for another node. */
 const WAIT_MS = 60_000;
 /** PostgreSQL's code for having waited so long. */
@@ -51,6 +59,33 @@ const BEAT_ANSWER_MS = 6_000;
 /** A node that is cut off is noticed after some ten seconds. */
 const SESSION = `SET lock_timeout = ${WAIT_MS}; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`;
 
+/** Lets so many in at once, the others in order, or after so long. */
+function createTurns(max: number) {
+  const waiting = new Set<() => void>();
+  let inside = 0;
+  return {
+    async enter(ms: number): Promise<() => void> {
+      if (inside >= max) {
+        await new Promise<void>((resolve) => {
+          const go = () => {
+            waiting.delete(go);
+            clearTimeout(timer);
+            resolve();
+          };
+          const timer = setTimeout(go, ms);
+          waiting.add(go);
+        });
+      }
+      inside += 1;
+      return () => {
+        inside -= 1;
+        const [next] = waiting;
+        if (inside < max) next?.();
+      };
+    },
+  };
+}
+
 /**
  * Each key is taken in this process first, and then, on a session of its own, in PostgreSQL. A session that ends gives its
  * lock up: what is still written under it is refused (`fence.ts`).
@@ -59,6 +94,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   const local = createLocks();
   const scope = new AsyncLocalStorage<Scope>();
   const idle: LockSession[] = [];
+  const turns = createTurns(AT_ONCE);
   let isClosed = false;
 
   async function open(): Promise<LockSession> {
@@ -91,7 +127,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
         if (session.isOver) return;
         try {
           await session.client.query('SELECT pg_advisory_unlock($1::bigint)', [keys.lock]);
-          if (isClosed) end(session);
+          if (isClosed || idle.length >= IDLE_MAX) end(session);
           else idle.push(session);
         } catch {
           end(session);
@@ -170,6 +206,8 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
     return await local.hold(names, async () => {
       const distinct = [...new Set(names)].sort();
       const own: Awaited<ReturnType<typeof taken>>[] = [];
+      const isFree = outer.length > 0 || names.includes(METADATA_LOCK);
+      const leave = isFree ? undefined : await turns.enter(TURN_MS);
       const inside: Scope = { held: [], isOver: false };
       try {
         try {
@@ -183,6 +221,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
       } finally {
         inside.isOver = true;
         for (const { release } of own) await release();
+        leave?.();
       }
     });
   }

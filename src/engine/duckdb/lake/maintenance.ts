@@ -72,6 +72,7 @@ const LOOK = `SELECT schema_name, table_name,
   GROUP BY 1, 2`;
 /** Rows that are kept in the catalog, of tables of metadata. */
 const INLINED = `SELECT table_name AS name FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables`;
+const DATA_PATH = `SELECT value AS path FROM ${CATALOG_SCHEMA}.ducklake_metadata WHERE key = 'data_path'`;
 const OLDEST = `SELECT min(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snapshot`;
 
 /** Goes on until `signal` aborts; for one node at a time. */
@@ -158,6 +159,12 @@ async function doStep(
   }
 }
 
+/** Whether a file lies where the tables of the lake have theirs; a lake below this one, or what a person put there, does not. */
+function isOwn(file: string, data: string): boolean {
+  if (!file.startsWith(data)) return false;
+  return /^_(?:data|meta)\/[^/]+\/ducklake-[^/]+\.parquet$/.test(file.slice(data.length));
+}
+
 /**
  * Removes snapshots, and then files and rows, that nothing needs any more. On a lake that is opened for it: the engine's
  * extension (1.5.5) drops what it knows of the names at these snapshots, which are those of now, and whoever relies on them
@@ -165,17 +172,27 @@ async function doStep(
  */
 export async function expire(
   { client, opened, log }: Pick<MaintenanceContext, 'client' | 'opened' | 'log'>,
-  { orphans, kept = KEPT }: { orphans: boolean; kept?: string },
+  { orphans, kept = KEPT, orphaned: age = ORPHANED }: { orphans: boolean; kept?: string; orphaned?: string },
 ): Promise<void> {
   const before = `older_than => now() - ${kept}`;
   const steps = [
     `ducklake_expire_snapshots(${quoteText(CATALOG)}, ${before})`,
     `ducklake_cleanup_old_files(${quoteText(CATALOG)}, ${before})`,
-    ...(orphans ? [`ducklake_delete_orphaned_files(${quoteText(CATALOG)}, older_than => now() - ${ORPHANED})`] : []),
   ];
+  const orphaned = `ducklake_delete_orphaned_files(${quoteText(CATALOG)}, older_than => now() - ${age}`;
   try {
+    const [place] = await client.query(DATA_PATH);
     await opened(async (sql) => {
       for (const step of steps) await sql(`CALL ${step}`);
+      if (!orphans) return;
+      const found = (await sql(`CALL ${orphaned}, dry_run => true)`)).map(([file]) => String(file));
+      const foreign = found.find((file) => !isOwn(file, String(place?.['path'])));
+      if (foreign === undefined) await sql(`CALL ${orphaned})`);
+      else
+        log.warn(
+          { file: foreign },
+          'files that no catalog names stay, since the place of the lake has files of others',
+        );
     });
     const [oldest] = await client.query(OLDEST);
     for (const { name } of await client.query(INLINED))
