@@ -167,6 +167,6 @@ const RECORDS_LOCK = 'records';
 async function refuseCopy(): Promise<never> {
   throw new ApiError(
     'invalid_input',
-    'A lake is not copied by this program. Back up its PostgreSQL database first, and then the files of its bucket or folder: files are never changed, and those that the catalog names are all there.',
+    'A lake is not copied by this program. Stop its nodes, and back up its PostgreSQL database and the files of its bucket or folder. While nodes run, files that a dump names are deleted an hour after they were merged into others.',
   );
 }

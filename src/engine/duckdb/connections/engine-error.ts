@@ -52,20 +52,21 @@ export function engineErrorText(error: unknown): string {
 /** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
 export function isFatal(error: unknown): boolean {
   const { kind, message } = readEngineError(error);
-  // What a query says itself may stand in any message, but not without a class.
-  return (
-    /^(?:FATAL|INTERNAL)$/i.test(kind) || (kind === '' && /^(?:Failed: )?database has been invalidated/i.test(message))
-  );
+  if (/^(?:FATAL|INTERNAL)$/i.test(kind)) return true;
+  // A COMMIT that is durable may say so of the checkpoint behind it.
+  return message.includes('has been invalidated') && !isOfStatement(error);
 }
 
-const OF_VALUES: ReadonlySet<string> = new Set(['conversion', 'out of range', 'parser', 'syntax', 'mismatch type']);
+/** Kinds of errors about the text or the values of a statement, which they quote. */
+const OF_STATEMENTS: ReadonlySet<string> = new Set(
+  ['Binder', 'Catalog', 'Conversion', 'Invalid Input', 'Mismatch Type', 'Out of Range', 'Parser', 'Syntax'].map(
+    (kind) => kind.toLowerCase(),
+  ),
+);
 
-/** Whether an error is about a text or a value of a statement, which it then quotes. */
+/** Whether an error is about the text or a value of a statement: whatever it says may be what a caller wrote. */
 export function isOfStatement(error: unknown): boolean {
-  const { kind, message } = readEngineError(error);
-  return (
-    OF_VALUES.has(kind.toLowerCase()) || /^(?:Could not (?:parse|convert)|Failed to (?:cast|parse)) /.test(message)
-  );
+  return OF_STATEMENTS.has(readEngineError(error).kind.toLowerCase());
 }
 
 const DISK_FULL = /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large/i;

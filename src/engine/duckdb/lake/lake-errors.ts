@@ -64,11 +64,11 @@ const STALE = [
 
 /** Whether the lake has to be opened anew. */
 export function isStale(error: unknown): boolean {
-  if (isOfStatement(error)) return false;
-  const { kind, message } = readEngineError(error);
-  // A name that a statement has and nothing else is quoted in others.
-  if (/^(?:binder|catalog)$/i.test(kind)) return says(message.replace(/"[^"]*"/g, ''), STALE);
-  return message.startsWith('basic_string') || says(lakeErrorText(error), STALE);
+  const { message } = readEngineError(error);
+  if (message.startsWith('basic_string')) return true;
+  // In quotes there may be whatever a caller wrote.
+  const own = isOfStatement(error) ? message.replace(/"[^"]*"|'[^']*'/g, '') : lakeErrorText(error);
+  return says(own, STALE);
 }
 
 /** Of a lake what errors name. */
