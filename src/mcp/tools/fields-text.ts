@@ -1,6 +1,7 @@
+import { RESERVED_WORDS } from '../../contract/reserved-words.ts';
 import { oneLine } from '../answer-text.ts';
 import { estimateTokens, listWithin } from '../room.ts';
-import { ancestorsOf } from './infer.ts';
+import { ancestorsOf, quotedIdentifier } from './infer.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 
 /** Levels of objects and lists that are told. */
@@ -73,7 +74,8 @@ function placeText(
   known: Known,
   { parent, level, tokensMax }: { parent: string; level: number; tokensMax: number },
 ): string {
-  const step = place.path.slice(parent.length).replace(/^\.|^\[\]$/, '');
+  const own = place.path.slice(parent.length).replace(/^\.|^\[\]$/, '');
+  const step = parent === '' && RESERVED_WORDS.has(own.toLowerCase()) ? quotedIdentifier(own) : own;
   const within = known.children.get(place.path) ?? [];
   const values = known.values.get(place.path) ?? '';
   if (within.length === 0) {

@@ -47,7 +47,7 @@ describe('the list of few collections', () => {
       })),
     );
     expect(await fieldsOf('shops')).toBe(
-      "size (large, 'owner''s'), code (C0, …), uuid, note, tags [(new, 'open 24/7')], at {day ('12.05.2024'), n BIGINT}, at_ms BIGINT (1700000000000, …), stock {('item 0', …) <key> ('0.50', …)}, empty ('')",
+      "size (large, 'owner''s'), code (C0, …), uuid, note, tags [(new, 'open 24/7')], \"at\" {day ('12.05.2024'), n BIGINT}, at_ms BIGINT (1700000000000, …), stock {('item 0', …) <key> ('0.50', …)}, empty ('')",
     );
   });
 
@@ -87,7 +87,7 @@ describe('the list of few collections', () => {
 
   it('has no values for whoever is not offered queries', async () => {
     expect(await fieldsOf('shops', new Map([['list_collections', {}]]))).toBe(
-      'size, code, uuid, note, tags [], at {day, n BIGINT}, at_ms BIGINT, stock {<key>}, empty',
+      'size, code, uuid, note, tags [], "at" {day, n BIGINT}, at_ms BIGINT, stock {<key>}, empty',
     );
   });
 

@@ -18,6 +18,14 @@ const COUNTRIES = [
 ];
 
 describe('fieldsText()', () => {
+  it('quotes a column whose name is a word of SQL, and no field within', () => {
+    const columns = [
+      { name: 'order', type: 'STRUCT("at" VARCHAR)' },
+      { name: 'At', type: 'DATE' },
+    ];
+    expect(fieldsText(columns, 200)).toBe('"order" {at}, "At" DATE');
+  });
+
   it('has the fields with what is in them; text is what has no type', () => {
     expect(fieldsText(COUNTRIES, 200)).toBe(
       'name {common, official}, currencies {<key> {name, symbol}}, latlng [DOUBLE], links [{url, size BIGINT}], "odd name", area DOUBLE',

@@ -1,27 +1,20 @@
+import { RESERVED_WORDS } from '../../../contract/reserved-words.ts';
 import { UNNEST_INSTEAD } from './dialects.ts';
 import { quoteName } from './names.ts';
 import { type Token, tokens } from './tokens.ts';
 
-/** Words that the engine reserves unless quoted, and that are likely to name a field. */
-const RESERVED = new Set(
-  `all any array asc at both case check column constraint create default desc do else end except fetch foreign from group
-  having in initially intersect into lambda lateral leading limit not offset on only or order placing primary references
-  returning select show some summarize symmetric table then to trailing union unique user using when where window with`.split(
-    /\s+/,
-  ),
-);
 /** What may follow a field but not the keyword of the same spelling. */
 const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
 
 const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
 
 export function isReserved(token: Token): boolean {
-  return RESERVED.has(wordOf(token));
+  return RESERVED_WORDS.has(wordOf(token));
 }
 
 /** A field's name as SQL needs it: in double quotes only where it has to be. */
 export function fieldName(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) && !RESERVED.has(name.toLowerCase()) ? name : quoteName(name);
+  return /^[A-Za-z_]\w*$/.test(name) && !RESERVED_WORDS.has(name.toLowerCase()) ? name : quoteName(name);
 }
 
 /** A more helpful message than the parser's own; null if there is none. `at` counts UTF-16 units. */
@@ -40,7 +33,9 @@ export function syntaxHint(sql: string, message: string, at: number | undefined)
   if (otherwise !== null) return `${message}. ${otherwise}`;
   const name = [before, here].find((token, place) => {
     const next = place === 0 ? here : list[index + 1];
-    return token !== undefined && RESERVED.has(wordOf(token)) && (next === undefined || AFTER_FIELD.test(next.text));
+    return (
+      token !== undefined && RESERVED_WORDS.has(wordOf(token)) && (next === undefined || AFTER_FIELD.test(next.text))
+    );
   });
   if (name === undefined) return null;
   return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
