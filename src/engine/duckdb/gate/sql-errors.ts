@@ -182,7 +182,7 @@ const ADVICE: [Says, string][] = [
     '\nAn object has its fields as o.a; for its keys and values write FROM t, UNNEST(map_entries(o)) AS u(e), with e.key and e.value. JSON is cast: UNNEST(TRY_CAST(x AS JSON[])) AS u(item).',
   ],
   [
-    (message) => /^Could not convert string '-?\d+[\d.]{0,40},[\d.,]{1,40}' to/.test(message),
+    (message) => /^Could not convert string '-?\d[\d.]*,[\d.,]+' to/.test(message),
     "\nIt has a comma. If that is the decimal point of all values: CAST(replace(replace(x, '.', ''), ',', '.') AS DOUBLE); if it parts thousands: CAST(replace(x, ',', '') AS DOUBLE).",
   ],
   [
