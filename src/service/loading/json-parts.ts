@@ -31,7 +31,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
-const isSpace = (byte: number | undefined) => byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
+export const isSpace = (byte: number | undefined) =>
+  byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
 
 /**
  * A list of documents, or documents one after the other; if the first one is alone on its line, each line is one, up to

@@ -1,4 +1,5 @@
 import type { KnownDocument } from '../../engine/engine.ts';
+import { isSpace } from '../loading/json-parts.ts';
 import type { SourceBatch, TextChange, TextRows } from './source.ts';
 
 function nameOfRow({ object, first }: TextRows, place: number): string {
@@ -38,7 +39,6 @@ export function changesOf(rows: TextRows): TextChange[] {
 
 const LINE_FEED = 0x0a;
 const OPEN = 0x7b;
-const isSpace = (byte: number | undefined) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
 
 /** Rows of lines. */
 export interface FoundRows extends Pick<TextRows, 'ends' | 'line'> {
