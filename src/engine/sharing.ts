@@ -13,7 +13,10 @@ export interface Sharing {
   /** Runs `work`, which reads metadata and commits changes of it, while nobody else does, with everything known. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 
-  /** Calls `listener` with the records that others changed, in their order; `isAll`: there are no others any more. */
+  /**
+   * Calls `listener` with the records that others changed, and with those that were stored with documents, in their order,
+   * before anybody can change them again; `isAll`: there are no others any more.
+   */
   onRecords(listener: RecordsListener): void;
 
   /**

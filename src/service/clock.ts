@@ -89,20 +89,36 @@ function isAhead(now: Reading, then: Base): boolean {
 }
 
 export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, boot }: Watches = SYSTEM): Clock {
-  const stored = catalog.all('clock').get(SELF);
-  let doubt: Doubt | undefined = stored?.doubt ?? undefined;
+  /** The record that what follows relies on: another node that has the same data may have stored one since. */
+  let known: RecordOf<'clock'> | undefined;
+  let doubt: Doubt | undefined;
   /** The last look; at first, that of an earlier start. */
-  let last: Reading = {
-    wallMs: stored?.seenMs ?? lastChangeMs(catalog) ?? wallMs(),
-    steadyMs: stored?.steadyMs ?? 0,
-    boot: stored?.boot ?? '',
-  };
+  let last: Reading;
   /** An earlier look, so that gains add up, however small each is. */
-  let base: Base = { ...last, offMsMax: OFF_MS_MAX };
+  let base: Base;
   /** The same from before the doubted jump. */
-  let before = doubt === undefined ? base : { ...base, wallMs: doubt.beforeMs };
-  let latestMs = before.wallMs;
-  let storedMs = stored?.seenMs;
+  let before: Base;
+  let latestMs: number;
+  let storedMs: number | undefined;
+
+  function begin(): void {
+    known = catalog.all('clock').get(SELF);
+    doubt = known?.doubt ?? undefined;
+    last = {
+      wallMs: known?.seenMs ?? lastChangeMs(catalog) ?? wallMs(),
+      steadyMs: known?.steadyMs ?? 0,
+      boot: known?.boot ?? '',
+    };
+    base = { ...last, offMsMax: OFF_MS_MAX };
+    before = doubt === undefined ? base : { ...base, wallMs: doubt.beforeMs };
+    latestMs = before.wallMs;
+    storedMs = known?.seenMs;
+  }
+  begin();
+
+  function catchUp(): void {
+    if (catalog.all('clock').get(SELF) !== known) begin();
+  }
 
   const read = (): Reading => ({ wallMs: wallMs(), steadyMs: steadyMs(), boot: boot() });
 
@@ -110,6 +126,7 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, b
     const { wallMs: seenMs, ...steady } = last;
     const record: RecordOf<'clock'> = { seenMs, ...steady, doubt: doubt ?? null };
     await catalog.change(() => ({ changes: [put('clock', SELF, record)], result: undefined }));
+    known = catalog.all('clock').get(SELF);
     storedMs = record.seenMs;
   }
 
@@ -134,10 +151,15 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, b
 
   return {
     get doubt() {
+      catchUp();
       return doubt;
     },
-    notBefore: () => (doubt === undefined ? Math.max(wallMs(), latestMs) : wallMs()),
+    notBefore() {
+      catchUp();
+      return doubt === undefined ? Math.max(wallMs(), latestMs) : wallMs();
+    },
     async look() {
+      catchUp();
       const now = read();
       const isChanged = judge(now);
       if (isChanged) {

@@ -8,10 +8,12 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
 import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
+import { openLakeDatabase } from '../../src/engine/duckdb/lake/lake-database.ts';
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
 import { lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
 import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
 import { type ObjectStore, type OpenLakeOptions, openLake } from '../../src/engine/duckdb/open-lake.ts';
+import { CATALOG } from '../../src/engine/duckdb/sql/names.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createDocs, doc, rowsOf, temporaryFolder } from '../engine/harness.ts';
 import { runScript } from '../engine/script.ts';
@@ -83,16 +85,19 @@ async function openNode(): Promise<Engine> {
   return engine;
 }
 
+const placeOf = () => ({
+  catalog: lakeCatalogOf(lake.catalog),
+  data: lakeDataOf(lake.data),
+  extensionFolder: lake.extensionFolder,
+  objectStore: lake.objectStore,
+  folders: foldersIn(folder.folder),
+});
+const ENGINE_LIMITS = { ...LIMITS, tempBytesMax: 2 ** 30 } as Parameters<typeof LakeStore.open>[0]['limits'];
+
 test('a node whose lock is lost in the middle commits nothing, whether another has begun or not', async () => {
   const engine = await openNode();
   await createDocs(engine);
-  const place = {
-    catalog: lakeCatalogOf(lake.catalog),
-    data: lakeDataOf(lake.data),
-    extensionFolder: lake.extensionFolder,
-    objectStore: lake.objectStore,
-    folders: foldersIn(folder.folder),
-  };
+  const place = placeOf();
   const client = createCatalogClient(place.catalog.client);
   const locks = createLakeLocks({
     client: place.catalog.client,
@@ -100,8 +105,14 @@ test('a node whose lock is lost in the middle commits nothing, whether another h
     failed: (error) => error,
   });
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const limits = { ...LIMITS, tempBytesMax: 2 ** 30 } as Parameters<typeof LakeStore.open>[0]['limits'];
-  const store = await LakeStore.open({ place, limits, log, client, node: 'x', held: () => locks.held() });
+  const store = await LakeStore.open({
+    place,
+    limits: ENGINE_LIMITS,
+    log,
+    client,
+    node: 'x',
+    held: () => locks.held(),
+  });
   const insert = (id: string) => `INSERT INTO "_data"."t" ("_id", "_event_time", "_meta") VALUES ('${id}', now(), 1)`;
   const losing = (id: string, meanwhile: () => Promise<unknown>) =>
     locks.hold(['table t'], () =>
@@ -198,6 +209,32 @@ test('without its catalog it says so soon, and goes on by itself', async () => {
   expect(acknowledged.filter((id) => there.get(id) !== 1)).toEqual([]);
   expect([...there.values()].every((count) => count === 1)).toBe(true);
   for (const error of errors) expect(error).toMatch(/catalog|cannot be reached|lost its connection/);
+});
+
+test('a connection to the catalog that does not answer any more is given up for another', async () => {
+  const client = createCatalogClient(lakeCatalogOf(lake.catalog).client, 500);
+  const pidOf = async () => Number((await client.query('SELECT pg_backend_pid() AS pid'))[0]?.['pid']);
+  const pid = await pidOf();
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const [one, other] = await Promise.all([pidOf(), pidOf()]);
+    expect(one).toBe(other);
+    expect(one).not.toBe(pid);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+    await client.close();
+  }
+});
+
+test("of the engine's own connections PostgreSQL notices soon that they are cut off", async () => {
+  const database = await openLakeDatabase(placeOf(), ENGINE_LIMITS);
+  const connection = await database.connect();
+  const asked = await connection.runAndReadAll(
+    `FROM postgres_query('__ducklake_metadata_${CATALOG}', 'SELECT current_setting(''tcp_keepalives_idle'')::int')`,
+  );
+  expect(asked.getRows()).toEqual([[5]]);
+  connection.closeSync();
+  database.close();
 });
 
 test('queries without the catalog say so, and nothing says its password', async () => {

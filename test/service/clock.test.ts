@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Change, NOT_SHARED, type StoredRecord } from '../../src/engine/engine.ts';
+import { type Change, NOT_SHARED, type RecordsListener, type StoredRecord } from '../../src/engine/engine.ts';
 import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { createClock, type Watches } from '../../src/service/clock.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
@@ -301,5 +301,55 @@ describe('compared with a clock that nobody sets', () => {
     expect(await pass(MINUTE_MS)).toBeUndefined();
     time.wallMs -= 365 * DAY_MS;
     expect(await pass(MINUTE_MS)).toBe(time.wallMs);
+  });
+
+  /** Two machines with the same data, of which each is told what the other stores. */
+  function two() {
+    const time = { wallMs: BEGAN_MS, steadyMs: DAY_MS };
+    const listeners: RecordsListener[] = [];
+    const clockOf = (boot: string) => {
+      const commit = async (changes: readonly Change[]) => {
+        const own = listeners.indexOf(listener);
+        const records = changes.filter((change) => change.do === 'putRecord');
+        for (const [place, tell] of listeners.entries()) if (place !== own) tell(records, false);
+      };
+      let listener: RecordsListener = () => undefined;
+      const onRecords = (one: RecordsListener) => {
+        listener = one;
+        listeners.push(one);
+      };
+      const watches = { wallMs: () => time.wallMs, steadyMs: () => time.steadyMs, boot: () => boot };
+      const catalog = openCatalog({ ...NOT_SHARED, records: [], commit, onRecords });
+      return createClock(catalog, pino({ level: 'silent' }), watches);
+    };
+    return { time, clocks: [clockOf('a'), clockOf('b')] as const };
+  }
+
+  test('a node that takes over after weeks goes on from what the one before saw', async () => {
+    const {
+      time,
+      clocks: [a, b],
+    } = two();
+    for (let day = 0; day < 20; day++) {
+      expect(await a.look()).toBe(time.wallMs);
+      time.wallMs += DAY_MS;
+      time.steadyMs += DAY_MS;
+    }
+    expect(await b.look()).toBe(time.wallMs);
+  });
+
+  test('what one node doubts the other does, and what a person says to one both know', async () => {
+    const {
+      time,
+      clocks: [a, b],
+    } = two();
+    await a.look();
+    time.wallMs += YEAR_MS;
+    expect(await a.look()).toBeUndefined();
+    expect(b.doubt).toEqual(a.doubt);
+    expect(await b.look()).toBeUndefined();
+    await b.confirm();
+    expect(a.doubt).toBeUndefined();
+    expect(await a.look()).toBe(time.wallMs);
   });
 });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import type { Change, Engine, EngineLimits, GiveUp, Sharing } from '../engine.ts';
+import type { Change, Engine, EngineLimits, GiveUp, RecordChange, RecordsListener, Sharing } from '../engine.ts';
 import type { Log } from '../log.ts';
 import type { Folders } from './connections/folders.ts';
 import { createLocks, type Locks } from './connections/locks.ts';
@@ -65,7 +65,11 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
   });
   const shortcuts = createShortcuts({ names: catalog.names, shown: catalog.shown, limits, source: store, log, off });
   const transaction = store.transaction.bind(store);
-  const context = { store, catalog, locks, transaction, shortcuts, written: stats.forget };
+  const listeners: RecordsListener[] = [];
+  const recordsStored = (changes: readonly RecordChange[]) => {
+    for (const listener of listeners) listener(changes, false);
+  };
+  const context = { store, catalog, locks, transaction, shortcuts, written: stats.forget, recordsStored };
   const resizes = createLocks();
   const giveUp = (reason: GiveUp) => {
     log.error({ why: reason.why, requests: reason.requestIds }, reason.message);
@@ -130,7 +134,10 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
     copyTo: home.copyTo,
     refresh: () => sharing.refresh(),
     alone: (work) => sharing.alone(work),
-    onRecords: (listener) => sharing.onRecords(listener),
+    onRecords(listener) {
+      listeners.push(listener);
+      sharing.onRecords(listener);
+    },
     lead: (name, work) => sharing.lead(name, work),
     exportTable: exports.write,
     counts: () => store.read(countStored),

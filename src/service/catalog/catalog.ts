@@ -29,9 +29,6 @@ export interface Catalog {
    * written.
    */
   change<T>(plan: () => Plan<T>): Promise<T>;
-
-  /** Takes over a record that the engine stored together with documents, and that nobody else changes meanwhile. */
-  stored(change: RecordChange): void;
 }
 
 /** A change that stores a record. Throws `invalid_input` for ill-formed text. */
@@ -100,7 +97,6 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit' | 'alone' 
       last = done.catch(() => undefined);
       return done;
     },
-    stored: take,
   };
 }
 

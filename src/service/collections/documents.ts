@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
-import type { FieldNews, RecordChange, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
+import type { FieldNews, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
 import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext, DocumentList } from '../context.ts';
@@ -113,16 +113,8 @@ export async function deleteDocuments(
   requireAtMostMax('delete', input.data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const ids = input.data.map((entry) => entry._id);
-  const kept: RecordChange[] = [];
-  const deletion = deletionBy(ctx, collection.workspace);
-  const keep = documentsDeletion(
-    collection,
-    deletion,
-    () => ids,
-    (change) => kept.push(change),
-  );
+  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), () => ids);
   if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep));
-  for (const change of kept) ctx.catalog.stored(change);
   const rows = ids.map((id) => row(collection, id, { status: 'deleted' }));
   return written(ctx, collection, rows, { inserted: 0, overwritten: 0 });
 }

@@ -6,7 +6,7 @@ import { OWN_QUERY } from '../../contract/own-query.ts';
 import { type DeletedSelection, SELECTED_MAX, type Selection } from '../../contract/selections.ts';
 import { cut } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { Parameter, QueryOutcome, RecordChange } from '../../engine/engine.ts';
+import type { Parameter, QueryOutcome } from '../../engine/engine.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
@@ -72,22 +72,11 @@ export async function deleteSelected(
 ): Promise<DeletedSelection> {
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const selected = ctx.selections.take(ctx.caller.keyHash, collection.table, input.selection);
-  const stored: RecordChange[] = [];
-  const deletion = deletionBy(ctx, collection.workspace);
   let ids: readonly string[] = [];
-  const keep = documentsDeletion(
-    collection,
-    deletion,
-    () => ids,
-    (change) => stored.push(change),
-  );
+  const keep = documentsDeletion(collection, deletionBy(ctx, collection.workspace), () => ids);
   const step = async (list: SelectedList) => {
     ids = idsIn(list);
-    const deleted = await write(ctx, collection, () =>
-      ctx.engine.deleteDocuments(collection.table, ids, keep, list.marks),
-    );
-    for (const change of stored.splice(0)) ctx.catalog.stored(change);
-    return deleted;
+    return await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep, list.marks));
   };
   // Nobody restores or removes the entry while it grows.
   const result = await ctx.trash.holding(keep === undefined ? [] : [keep.trash], () =>

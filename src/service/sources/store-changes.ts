@@ -108,7 +108,6 @@ async function store(
     await after;
     stopAt(refused[0]);
   }
-  const records: ReturnType<typeof putState>[] = [];
   const storing = engine.storeBatch(collection.table, {
     documents,
     // What the collection's query leaves out now was perhaps in before.
@@ -126,8 +125,7 @@ async function store(
       const before = stateOf(catalog, placed);
       if (from !== undefined && !isSame(before.checkpoint, from.checkpoint)) throw new MovedError();
       const state = nextState(before, batch, items.length, at);
-      records.push(putState(placed, state), ...putRefused(catalog, placed, items));
-      return records;
+      return [putState(placed, state), ...putRefused(catalog, placed, items)];
     },
   });
   const outcome = await storing.catch((error: unknown) => {
@@ -137,7 +135,6 @@ async function store(
   });
   if (outcome === undefined) return false;
   if (from !== undefined) from.checkpoint = batch.checkpoint;
-  for (const record of records) catalog.stored(record);
   const size = { inserted: 0, overwritten: 0 };
   for (const [place, { status }] of outcome.documents.entries()) {
     if (status !== 'error') size.inserted += bytes(place);

@@ -95,13 +95,12 @@ const IDS_NAMED = 3;
 
 /**
  * How to keep the documents of a collection that are about to be deleted; undefined without a trash. `idsOf` gives those of
- * the step that runs; `stored` is called with the entry before it is durable.
+ * the step that runs.
  */
 export function documentsDeletion(
   collection: CollectionRecord,
   deletion: Deletion,
   idsOf: () => readonly string[],
-  stored: (change: RecordChange) => void,
 ): Keep | undefined {
   if (deletion.trash.days === 0) return undefined;
   const id = newId();
@@ -113,9 +112,7 @@ export function documentsDeletion(
       const ids = idsOf();
       named ??= kept.docCount === new Set(ids).size ? ids.slice(0, IDS_NAMED) : [];
       const what = { ...documentsIn(collection.name, collection.table, kept), ids: named };
-      const change = entryOf(deletion, what, id);
-      stored(change);
-      return change;
+      return entryOf(deletion, what, id);
     },
   };
 }

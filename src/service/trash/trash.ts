@@ -44,6 +44,8 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
       // Each function takes its own kind, which the compiler cannot follow through the table.
       const changesOf = changesFor[what.kind] as (catalog: Catalog, own: typeof what) => Change[];
       await ctx.catalog.change(() => {
+        // Another node may have been faster.
+        requireEntry(ctx.catalog, id);
         requireWorkspaceFor(ctx.catalog, nounOf(what), workspace);
         return { changes: [...changesOf(ctx.catalog, what), remove('trash', id)], result: undefined };
       });
@@ -100,7 +102,9 @@ async function removeForGood({ catalog }: TrashContext, ids: readonly string[]):
       const changes: Change[] = [];
       const documents = new Map<string, string[]>();
       for (const id of step) {
-        const { what } = requireEntry(catalog, id);
+        const { what } = catalog.all('trash').get(id) ?? {};
+        // Another node may have been faster.
+        if (what === undefined) continue;
         if (what.kind === 'collection') {
           changes.push(...sourceRemovals(catalog, what.collection), {
             do: 'dropCollection',
@@ -156,12 +160,9 @@ async function restoreDocuments(
     const collection = collectionFor(ctx.catalog, workspace, name, table);
     const after = (left: Kept) => {
       const record = { ...requireEntry(ctx.catalog, id), what: documentsIn(name, table, left) };
-      change = left.docCount === 0 ? remove('trash', id) : put('trash', id, record);
-      return [change];
+      return [left.docCount === 0 ? remove('trash', id) : put('trash', id, record)];
     };
-    let change = remove('trash', id);
     const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => news.push(one));
-    ctx.catalog.stored(change);
     total.docCount += step.docCount;
     Object.assign(total, { left: step.left, leftIds: step.leftIds });
     if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });

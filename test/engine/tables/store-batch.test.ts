@@ -64,6 +64,24 @@ test('documents, deletes, memory and records of a batch are stored together, and
   expect(await engine.memoryOf('t', 0, null, 10)).toEqual([['k', 'v1']]);
 });
 
+test('of its records the engine tells before the next batch of the collection begins', async () => {
+  const told: RecordChange[] = [];
+  engine.onRecords((changes) => void told.push(...changes));
+  const known: number[] = [];
+  const store = (n: number) =>
+    engine.storeBatch('t', {
+      documents: [doc(`${n}`, { n })],
+      deletes: [],
+      records() {
+        known.push(told.length);
+        return [record(n)];
+      },
+    });
+  await Promise.all([store(1), store(2), store(3)]);
+  expect(known).toEqual([0, 1, 2]);
+  expect(told).toEqual([record(1), record(2), record(3)]);
+});
+
 test('a batch whose record cannot be made stores nothing', async () => {
   const failing = engine.storeBatch('t', {
     documents: [doc('a', { n: 1 })],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Change, NOT_SHARED, type StoredRecord } from '../../../src/engine/engine.ts';
+import { type Change, NOT_SHARED, type RecordsListener, type StoredRecord } from '../../../src/engine/engine.ts';
 import { permits } from '../../../src/service/access/auth.ts';
 import { openCatalog, put, remove, SCHEMA_VERSION } from '../../../src/service/catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from '../../../src/service/catalog/metadata.ts';
@@ -51,7 +51,8 @@ describe('Catalog.derived()', () => {
   const names = (records: ReadonlyMap<string, { name: string }>) => [...records.values()].map(({ name }) => name);
 
   it('is built once, and anew after a change of its kind', async () => {
-    const catalog = openCatalog(memory());
+    const told: RecordsListener[] = [];
+    const catalog = openCatalog({ ...memory(), onRecords: (listener) => void told.push(listener) });
     const add = (name: string) => put('workspace', name, workspace(name));
     await catalog.change(() => ({ changes: [add('a')], result: 0 }));
     const first = catalog.derived('workspace', names);
@@ -62,7 +63,7 @@ describe('Catalog.derived()', () => {
     expect(catalog.derived('workspace', names)).toEqual(['a', 'b']);
     await catalog.change(() => ({ changes: [remove('workspace', 'a')], result: 0 }));
     expect(catalog.derived('workspace', names)).toEqual(['b']);
-    catalog.stored(add('c'));
+    for (const listener of told) listener([add('c')], false);
     expect(catalog.derived('workspace', names)).toEqual(['b', 'c']);
   });
 });

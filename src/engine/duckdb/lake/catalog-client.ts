@@ -1,5 +1,11 @@
 import type { Client, ClientConfig } from 'pg';
 
+/** Nothing that is asked here takes long: there is no other end any more. */
+const ANSWER_MS = 15_000;
+
+/** What the client says then. */
+const TIMEOUT = 'Query read timeout';
+
 /** A connection to the catalog's PostgreSQL, made when it is first needed and again after it broke. */
 export interface CatalogClient {
   /** Rows of a statement. */
@@ -23,12 +29,12 @@ export async function connectClient(config: ClientConfig, onEnd: () => void): Pr
   return client;
 }
 
-export function createCatalogClient(config: ClientConfig): CatalogClient {
+export function createCatalogClient(config: ClientConfig, answerMs = ANSWER_MS): CatalogClient {
   let client: Promise<Client> | undefined;
 
   const connected = () => {
     if (client !== undefined) return client;
-    const next: Promise<Client> = connectClient(config, () => {
+    const next: Promise<Client> = connectClient({ ...config, query_timeout: answerMs }, () => {
       if (client === next) client = undefined;
     });
     client = next;
@@ -38,15 +44,29 @@ export function createCatalogClient(config: ClientConfig): CatalogClient {
     return next;
   };
 
+  async function ask(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]> {
+    const used = connected();
+    const open = await used;
+    try {
+      return (await open.query(text, [...values])).rows;
+    } catch (error) {
+      if (error instanceof Error && error.message === TIMEOUT) {
+        if (client === used) client = undefined;
+        void open.end();
+      }
+      throw error;
+    }
+  }
+
   return {
     async query(text, values = []) {
-      const isKept = client !== undefined;
+      const kept = client;
       try {
-        return (await (await connected()).query(text, [...values])).rows;
+        return await ask(text, values);
       } catch (error) {
         // A connection that was kept may have been closed at the other end: what is asked here changes nothing.
-        if (!isKept || client !== undefined) throw error;
-        return (await (await connected()).query(text, [...values])).rows;
+        if (kept === undefined || client === kept) throw error;
+        return await ask(text, values);
       }
     },
     async close() {

@@ -18,6 +18,7 @@ const CATALOG_AWAY = [
   'connection error and is not queryable',
   'the database system is',
   'timeout expired',
+  'query read timeout',
   'no connection to the server',
   'could not send data',
   'could not receive data',
@@ -26,7 +27,7 @@ const CATALOG_AWAY = [
   'enotfound',
   'ehostunreach',
   'etimedout',
-  '57p0',
+  '(57p0',
   'too many clients already',
   'remaining connection slots are reserved',
   // Said of the extension's own transaction with PostgreSQL, by the threads that did not see how it ended.

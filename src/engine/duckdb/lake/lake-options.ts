@@ -30,6 +30,22 @@ export const CATALOG_SCHEMA = 'colloquy';
 
 const CONNECT_SECS = 10;
 
+/** A peer that is cut off is noticed after some ten seconds, on either side: its transaction may be in the way of all others. */
+const IDLE_SECS = 5;
+const INTERVAL_SECS = 2;
+const PROBES = 3;
+const KEPT_ALIVE = {
+  keepalives_idle: String(IDLE_SECS),
+  keepalives_interval: String(INTERVAL_SECS),
+  keepalives_count: String(PROBES),
+  tcp_user_timeout: String((IDLE_SECS + INTERVAL_SECS * PROBES) * 1_000),
+  options: [
+    `-c tcp_keepalives_idle=${IDLE_SECS}`,
+    `-c tcp_keepalives_interval=${INTERVAL_SECS}`,
+    `-c tcp_keepalives_count=${PROBES}`,
+  ].join(' '),
+};
+
 /** A lake's catalog, as each of its two clients wants it. */
 export interface LakeCatalog {
   client: ClientConfig;
@@ -67,6 +83,7 @@ export function lakeCatalogOf(text: string): LakeCatalog {
     user: decodeURIComponent(url.username),
     connect_timeout: String(CONNECT_SECS),
     application_name: 'colloquy',
+    ...KEPT_ALIVE,
     ...Object.fromEntries(url.searchParams),
   };
   const withCompat = new URL(url);
@@ -77,6 +94,8 @@ export function lakeCatalogOf(text: string): LakeCatalog {
       connectionString: withCompat.href,
       connectionTimeoutMillis: CONNECT_SECS * 1_000,
       keepAlive: true,
+      keepAliveInitialDelayMillis: IDLE_SECS * 1_000,
+      options: KEPT_ALIVE.options,
       application_name: 'colloquy',
     },
     connectionText: (passfile) =>

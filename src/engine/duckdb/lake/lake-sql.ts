@@ -53,7 +53,7 @@ function withValues(text: string, values: readonly string[]): string {
 /** Throws `invalid_input` for text with U+0000: where such a text is compared, the engine's extension cuts its SQL off there. */
 function literal(value: DuckDBValue): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return String(value);
-  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value ? `${value}::BIGINT` : `${value}::HUGEINT`;
+  if (typeof value === 'bigint') return `(${value})::${BigInt.asIntN(64, value) === value ? 'BIGINT' : 'HUGEINT'}`;
   if (typeof value === 'string' && !value.includes('\u0000')) return quoteText(value);
   if (value instanceof DuckDBBlobValue) return `from_hex('${Buffer.from(value.bytes).toString('hex')}')`;
   throw new ApiError('invalid_input', 'A name or key with the character U+0000 cannot be stored in a lake.');

@@ -38,6 +38,7 @@ interface Session {
 }
 
 const IS_COMMITTED = `SELECT 1 FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes WHERE commit_extra_info = $1`;
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1::bigint) AS free';
 /** For how long it is asked whether a commit was stored whose answer was lost. */
 const ASK_MS = 20_000;
 const ASK_AGAIN_MS = 250;
@@ -182,20 +183,27 @@ export class LakeStore implements Store {
     const until = performance.now() + ASK_MS;
     for (;;) {
       try {
-        // If it is still on its way, it has these.
-        for (const { commits } of holds)
-          await this.#options.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [commits]);
-        return (await this.#options.client.query(IS_COMMITTED, [note])).length > 0;
+        if (await this.#hasEnded(holds)) return (await this.#options.client.query(IS_COMMITTED, [note])).length > 0;
       } catch {
-        if (performance.now() > until) break;
-        await sleep(ASK_AGAIN_MS);
+        // It is asked again.
       }
+      if (performance.now() > until) break;
+      await sleep(ASK_AGAIN_MS);
     }
     throw new ApiError(
       'internal',
       `The lake's catalog, PostgreSQL at ${this.#options.place.catalog.shown}, was lost while the change was committed. It may have been stored all the same: look before repeating it.`,
       { cause: lost },
     );
+  }
+
+  /** Whether a commit that relied on these locks is no longer on its way: it would have theirs for commits. */
+  async #hasEnded(holds: readonly Held[]): Promise<boolean> {
+    for (const { commits } of holds) {
+      const [row] = await this.#options.client.query(TRY_LOCK, [commits]);
+      if (row?.['free'] !== true) return false;
+    }
+    return true;
   }
 
   async #onWriter<T>(work: (writer: Writer) => Promise<T>): Promise<T> {

@@ -37,6 +37,7 @@ const LOOK_MS = 5_000;
 /** Between one step and the next; writers that wait go first. */
 const NEXT_MS = 100;
 const EXPIRE_EVERY_MS = 600_000;
+const EXPIRE_FIRST_MS = 60_000;
 const ORPHANS_EVERY_MS = 86_400_000;
 /** How long what was replaced can be read: the longest query, export and absence of a node that does not read all anew. */
 const KEPT = "INTERVAL '1 hour'";
@@ -77,7 +78,8 @@ const OLDEST = `SELECT min(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_sn
 
 /** Goes on until `signal` aborts; for one node at a time. */
 export async function maintain(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
-  let expiredAt = performance.now();
+  // Not much later than the node that did this before would have done it.
+  let expiredAt = performance.now() - EXPIRE_EVERY_MS + EXPIRE_FIRST_MS;
   let swept = 0;
   let wait = LOOK_MS;
   const inVain = new Map<string, string>();

@@ -2,6 +2,9 @@ import { stringifyJson } from '../../../contract/json/json.ts';
 import type { RecordChange } from '../../engine.ts';
 import type { Sql } from '../connections/store.ts';
 
+/** Stores records together with documents, and has the service know of them before anybody else can change them. */
+export type StoreRecords = (sql: Sql, changes: readonly RecordChange[]) => Promise<void>;
+
 /** Stores a metadata record, replacing the one of its kind and key, or deletes that one. */
 export async function storeRecord(sql: Sql, change: RecordChange): Promise<void> {
   const { kind, key } = change;

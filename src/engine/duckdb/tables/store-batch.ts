@@ -7,17 +7,19 @@ import type { Table } from './catalog.ts';
 import type { TableShape } from './columns.ts';
 import { deleteVisible } from './find-rows.ts';
 import { storeMemory } from './memory.ts';
-import { storeRecord } from './records.ts';
+import type { StoreRecords } from './records.ts';
 import { storeDocuments, storeText, type WritesContext } from './store-documents.ts';
 
 /** What a source yields, looked at. */
 interface DocumentsBatch extends Batch {
+  storeRecords: StoreRecords;
   documents: readonly NewDocument[];
   acceptance: Acceptance;
 }
 
 /** The same as text, scanned for a table of this shape. */
 interface TextBatch extends Batch {
+  storeRecords: StoreRecords;
   documents: DocumentsText;
   shape: TableShape;
   scanned: ScannedText;
@@ -55,8 +57,13 @@ export async function storeBatchText(
 }
 
 /** What a batch has beside its documents. */
-async function storeRest(sql: Sql, table: Table, batch: Batch, outcome: BatchOutcome): Promise<void> {
+async function storeRest(
+  sql: Sql,
+  table: Table,
+  batch: DocumentsBatch | TextBatch,
+  outcome: BatchOutcome,
+): Promise<void> {
   outcome.deleted = await deleteVisible(sql, table, [...new Set(batch.deletes)]);
   if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
-  for (const change of batch.records(outcome)) await storeRecord(sql, change);
+  await batch.storeRecords(sql, batch.records(outcome));
 }

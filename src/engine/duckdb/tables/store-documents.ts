@@ -1,5 +1,5 @@
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { DocumentsText, OnFieldNews, TextOutcome } from '../../engine.ts';
+import type { DocumentsText, OnFieldNews, RecordChange, TextOutcome } from '../../engine.ts';
 import type { Locks } from '../connections/locks.ts';
 import type { Sql, Store, Transaction } from '../connections/store.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
@@ -37,6 +37,8 @@ export interface WritesContext {
   shortcuts: Pick<Shortcuts, 'knownIds' | 'unparsed' | 'columnUpdates'>;
   /** Called after each write to a table, whether it succeeded or not. */
   written(table: string): void;
+  /** Called with the records that a write has stored, while their lock is held. */
+  recordsStored(changes: readonly RecordChange[]): void;
 }
 
 /**

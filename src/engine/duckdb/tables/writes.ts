@@ -1,4 +1,13 @@
-import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
+import type {
+  DocumentsText,
+  Engine,
+  Keep,
+  OnFieldNews,
+  RecordChange,
+  Restored,
+  TextOutcome,
+  WriteOutcome,
+} from '../../engine.ts';
 import type { TypeChange } from '../../field-news.ts';
 import type { Sql } from '../connections/store.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
@@ -13,7 +22,7 @@ import { withStoredMaps } from './maps.ts';
 import { markSql, withMarks } from './marks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
-import { storeRecord } from './records.ts';
+import { type StoreRecords, storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
 import { storeBatch, storeBatchText } from './store-batch.ts';
 import { alterTable, METADATA_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
@@ -60,9 +69,20 @@ export function createWrites(context: WritesContext): Writes {
   /** Runs `work` on a table while nothing else writes to it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
     hold(id, () => onTable(id, work));
-  /** The same for work that also changes something of `_meta`. */
-  const withRecords = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
-    store.locksMetadata ? hold(id, () => locks.hold([METADATA_LOCK], () => onTable(id, work))) : withTable(id, work);
+  /** The same for work that also stores records. */
+  const withRecords = <T>(id: string, work: (table: Table, storeRecords: StoreRecords) => Promise<T>): Promise<T> => {
+    const toldWork = async (table: Table) => {
+      const stored: RecordChange[] = [];
+      const result = await work(table, async (sql, changes) => {
+        for (const change of changes) await storeRecord(sql, change);
+        stored.push(...changes);
+      });
+      if (stored.length > 0) context.recordsStored(stored);
+      return result;
+    };
+    const run = () => onTable(id, toldWork);
+    return hold(id, () => (store.locksMetadata ? locks.hold([METADATA_LOCK], run) : run()));
+  };
 
   const addOne =
     ({ text, shape, scanned, onNews }: AddedText) =>
@@ -108,29 +128,37 @@ export function createWrites(context: WritesContext): Writes {
         await batch.after;
         return (
           scanned &&
-          (await withRecords(id, (table) => storeBatchText(context, table, { ...batch, documents, scanned, shape })))
+          (await withRecords(id, (table, storeRecords) =>
+            storeBatchText(context, table, { ...batch, documents, scanned, shape, storeRecords }),
+          ))
         );
       }
       const acceptance = await acceptDocuments(documents);
       await batch.after;
-      return await withRecords(id, (table) => storeBatch(context, table, { ...batch, documents, acceptance }));
+      return await withRecords(id, (table, storeRecords) =>
+        storeBatch(context, table, { ...batch, documents, acceptance, storeRecords }),
+      );
     },
 
     markSql: (id) => markSql(requireTable(catalog, id).shape),
 
-    deleteDocuments: (id, ids, keep, marks) =>
-      (keep === undefined ? withTable : withRecords)(id, async (table) => {
-        const distinct =
-          marks === undefined
-            ? [...new Set(ids)]
-            : await context.transaction((sql) => withMarks(sql, table, ids, marks));
-        if (keep === undefined) return await context.transaction((sql) => deleteVisible(sql, table, distinct));
-        return await trashExisting(context, table, distinct, keep);
-      }),
+    async deleteDocuments(id, ids, keep, marks) {
+      const distinct = async (table: Table) =>
+        marks === undefined ? [...new Set(ids)] : await context.transaction((sql) => withMarks(sql, table, ids, marks));
+      if (keep !== undefined) {
+        return await withRecords(id, async (table, storeRecords) =>
+          trashExisting(context, table, await distinct(table), { ...keep, storeRecords }),
+        );
+      }
+      return await withTable(id, async (table) => {
+        const some = await distinct(table);
+        return await context.transaction((sql) => deleteVisible(sql, table, some));
+      });
+    },
 
     restoreDocuments: (trash, id, after, onNews) =>
-      withRecords(id, async (table) => {
-        const inPlace = await restoreInPlace(context, table, trash, after);
+      withRecords(id, async (table, storeRecords) => {
+        const inPlace = await restoreInPlace(context, table, trash, { after, storeRecords });
         if (inPlace !== undefined) return inPlace;
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
         const ids = documents.map((document) => document.id);
@@ -138,7 +166,7 @@ export function createWrites(context: WritesContext): Writes {
         const finish = async (sql: Sql) => {
           restored.left = await forgetKept(sql, trash, ids);
           restored.leftIds = await keptIds(sql, trash, LEFT_IDS_MAX);
-          for (const change of after(restored.left)) await storeRecord(sql, change);
+          await storeRecords(sql, after(restored.left));
         };
         if (ids.length === 0) await context.transaction(finish);
         else await storeDocuments(context, table, documents, { finish, onNews });
@@ -261,16 +289,16 @@ async function trashExisting(
   { catalog, locks, transaction }: WritesContext,
   table: Table,
   ids: readonly string[],
-  keep: Keep,
+  { trash, record, storeRecords }: Keep & { storeRecords: StoreRecords },
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const isFirst = !catalog.withDeleted.has(table.id);
   const run = () =>
     transaction(async (sql) => {
-      const { deleted, kept } = await keepDocuments(sql, table, ids, keep.trash);
+      const { deleted, kept } = await keepDocuments(sql, table, ids, trash);
       if (deleted === 0) return 0;
       if (isFirst) await createView(sql, catalog, table, true);
-      await storeRecord(sql, keep.record(kept));
+      await storeRecords(sql, [record(kept)]);
       return deleted;
     });
   if (!isFirst) return run();
@@ -289,7 +317,7 @@ function restoreInPlace(
   { catalog, transaction, shortcuts: { knownIds } }: WritesContext,
   table: Table,
   trash: string,
-  after: Parameters<Engine['restoreDocuments']>[2],
+  { after, storeRecords }: { after: Parameters<Engine['restoreDocuments']>[2]; storeRecords: StoreRecords },
 ): Promise<Restored | undefined> {
   return transaction(async (sql) => {
     const kept = await keptIn(sql, trash);
@@ -300,7 +328,7 @@ function restoreInPlace(
     }
     const { ids, left, leftIds } = await restoreRows(sql, table, trash, kept.deletion);
     knownIds.add(table.id, ids);
-    for (const change of after(left)) await storeRecord(sql, change);
+    await storeRecords(sql, after(left));
     return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX) };
   });
 }
