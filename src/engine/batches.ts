@@ -18,8 +18,8 @@ export interface Batch {
 }
 
 export interface BatchOutcome {
-  /** One for each document, in order. */
-  documents: WriteOutcome[];
+  /** One for each document, in order; of those that were given as text, with the size of it in bytes. */
+  documents: (WriteOutcome & { bytes?: number })[];
   /** Documents that were there and are deleted. */
   deleted: number;
 }

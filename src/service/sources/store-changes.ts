@@ -44,9 +44,10 @@ export interface Place {
 /** What is stored of a batch. */
 interface Taken {
   documents: readonly NewDocument[] | DocumentsText;
-  /** Of which change each document is, and its size. */
+  /** Of which change each document is. */
   changes: readonly SourceChange[];
-  bytes(place: number): number;
+  /** The size of each, unless they are text. */
+  sizes?: readonly number[];
   deletes: readonly string[];
   refused: readonly RefusedItem[];
   /** How many the collection's query leaves out. */
@@ -69,8 +70,7 @@ export async function storeChanges(
   const how = { after, from };
   const storeText = async (text: DocumentsText | undefined, given: readonly SourceChange[], deletes: string[]) => {
     if (text === undefined) return false;
-    const bytes = (place: number) => (text.known?.[place]?.end ?? 0) - (text.known?.[place - 1]?.end ?? 0);
-    const taken = { documents: text, changes: given, bytes, deletes, refused: own, dropped: 0 };
+    const taken = { documents: text, changes: given, deletes, refused: own, dropped: 0 };
     return await store(context, placed, batch, how, taken);
   };
   const areRows = changes.length === 0 && rows.length > 0;
@@ -85,7 +85,7 @@ export async function storeChanges(
   await store(context, placed, batch, how, {
     documents,
     changes: ready.map(({ change }) => change),
-    bytes: (place) => ready[place]?.bytes ?? 0,
+    sizes: ready.map(({ bytes }) => bytes),
     deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
     refused: [...own, ...refused],
     dropped,
@@ -98,7 +98,7 @@ async function store(
   placed: PlacedSource,
   batch: SourceBatch,
   { after, from }: { after: Promise<unknown>; from: Place | undefined },
-  { documents, changes, bytes, deletes, refused, dropped }: Taken,
+  { documents, changes, sizes, deletes, refused, dropped }: Taken,
 ): Promise<boolean> {
   const { collection, index, source } = placed;
   const stopAt = (item: RefusedItem | undefined) => {
@@ -136,9 +136,9 @@ async function store(
   if (outcome === undefined) return false;
   if (from !== undefined) from.checkpoint = batch.checkpoint;
   const size = { inserted: 0, overwritten: 0 };
-  for (const [place, { status }] of outcome.documents.entries()) {
-    if (status !== 'error') size.inserted += bytes(place);
-    if (status === 'replaced') size.overwritten += bytes(place);
+  for (const [place, { status, bytes = sizes?.[place] ?? 0 }] of outcome.documents.entries()) {
+    if (status !== 'error') size.inserted += bytes;
+    if (status === 'replaced') size.overwritten += bytes;
   }
   if (outcome.documents.length > 0) usage.wrote(collection, size);
   usage.dropped(collection, dropped);

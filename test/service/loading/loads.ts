@@ -4,10 +4,10 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import { openCatalog } from '../../../src/service/catalog/catalog.ts';
+import { type Catalog, openCatalog } from '../../../src/service/catalog/catalog.ts';
 import type { CollectionRecord } from '../../../src/service/catalog/records.ts';
 import { addDocuments } from '../../../src/service/collections/documents.ts';
-import { openUsage } from '../../../src/service/compute/usage.ts';
+import { openUsage, type Usage } from '../../../src/service/compute/usage.ts';
 import type { CallContext } from '../../../src/service/context.ts';
 import { loadRows } from '../../../src/service/loading/load-rows.ts';
 import type { LoadOptions, LoadOutcome } from '../../../src/service/loading/loading.ts';
@@ -16,6 +16,8 @@ import { columnsOf, openSmall, rowsOf, temporaryFolder } from '../../engine/harn
 /** A real engine with collections of `commons`, and what loading needs of the service. */
 export interface Loads {
   engine: Engine;
+  catalog: Catalog;
+  usage: Usage;
   /** The files in the spool, which is private. */
   spooled(): string[];
   /** Creates a collection; times are recognized unless said otherwise. */
@@ -50,6 +52,8 @@ export async function openLoads(signal = new AbortController().signal): Promise<
   }));
   return {
     engine,
+    catalog,
+    usage,
     spooled() {
       const spool = join(dirname(folder.file), 'spool');
       if (!existsSync(spool)) return [];

@@ -50,7 +50,10 @@ export async function storeBatchText(
   if (scanned === undefined) return undefined;
   const outcome: BatchOutcome = { documents: [], deleted: 0 };
   const finish = (sql: Sql, after: Table, existed: ReadonlyMap<string, unknown>) => {
-    outcome.documents = scanned.documents.map(({ id }) => ({ status: existed.has(id) ? 'replaced' : 'added' }));
+    outcome.documents = scanned.documents.map(({ id, start, end }) => ({
+      status: existed.has(id) ? 'replaced' : 'added',
+      bytes: end - start,
+    }));
     return storeRest(sql, after, batch, outcome);
   };
   return (await storeText(context, table, text, scanned, { finish, onNews })) && outcome;
