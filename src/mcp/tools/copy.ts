@@ -6,9 +6,10 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { LoadProgress, LoadResult } from '../../contract/load.ts';
 import type { ResultExport, RunningExport } from '../../contract/results.ts';
+import { cut } from '../../contract/text.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import { exportParts, withCollectionFile, withProgress } from '../export-parts.ts';
-import type { Fenced } from '../fence.ts';
+import { type Fenced, visibleValue } from '../fence.ts';
 import type { Progress } from '../progress.ts';
 import { warned } from '../write-warnings.ts';
 import { handTool } from './hand-tool.ts';
@@ -38,7 +39,8 @@ async function copy(context: ToolContext, { workspace, collection, to }: CopyInp
   const source = await client.getCollection({ workspace, collection }, { signal });
   const target = placeOf(to, workspace);
   await requireFree(context, target);
-  const { format, isRespelled } = await formatOf(context, source);
+  const types = await typesOf(context, placeIn(source));
+  const { format, isRespelled } = formatOf(types, source);
   const aliases = await client.listCollectionAliases({ workspace, collection }, { signal });
   const total = source.stats?.doc_count ?? 0;
   const isCancelled = () => signal?.aborted === true;
@@ -69,9 +71,12 @@ async function copy(context: ToolContext, { workspace, collection, to }: CopyInp
     }
   };
   return withProgress(client, report, isMine, () =>
-    withCollectionFile(client, { workspace, collection, format }, signal, async (file) =>
-      told({ source, target, aliases, isRespelled, file, ...(await fill(file)) }),
-    ),
+    withCollectionFile(client, { workspace, collection, format }, signal, async (file) => {
+      const filled = await fill(file);
+      // What is told of the copy does not depend on this.
+      const copied = await typesOf(context, target).catch(() => types);
+      return told({ source, target, aliases, isRespelled, file, retyped: differences(types, copied), ...filled });
+    }),
   );
 }
 
@@ -111,9 +116,12 @@ interface Copied extends Filled {
   aliases: readonly Alias[];
   isRespelled: boolean;
   file: ResultExport;
+  /** Columns of the copy that have other types. */
+  retyped: readonly Difference[];
 }
 
-function told({ source, target, aliases, isRespelled, file, stopped, inside, refused, warnings, isUnsure }: Copied) {
+function told({ source, target, aliases, isRespelled, file, retyped, ...filled }: Copied) {
+  const { stopped, inside, refused, warnings, isUnsure } = filled;
   const rows = file.rows ?? 0;
   const isWhole = stopped === null && inside === rows;
   const left = [
@@ -122,13 +130,14 @@ function told({ source, target, aliases, isRespelled, file, stopped, inside, ref
   ];
   const shown: Fenced = {
     data: {
-      done: `Copied ${inside === rows ? '' : `${inside.toLocaleString('en-US')} of `}${counted(rows, 'documents')}: ${tableOf({ workspace: source.workspace ?? '', collection: source.name ?? '' })} to ${tableOf(target)}.`,
+      done: `Copied ${inside === rows ? '' : `${inside.toLocaleString('en-US')} of `}${counted(rows, 'documents')}: ${tableOf(placeIn(source))} to ${tableOf(target)}.`,
       documents: inside,
       complete: isWhole,
       ...(stopped === null ? {} : { stopped }),
       ...(refused.length === 0 ? {} : { refused }),
       ...(left.length === 0 ? {} : { not_copied: left }),
       ...(isThere(file.retyped) ? { retyped: file.retyped } : {}),
+      ...(isWhole && retyped.length > 0 ? { other_types: visibleValue(retyped.slice(0, RETYPED_MAX)) } : {}),
     },
     ...(isWhole ? {} : { isError: true }),
     next: isWhole
@@ -158,19 +167,44 @@ function placeOf(name: string, workspace: string): Target {
 
 const unquoted = (name: string) => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name);
 
+/** Columns of other types that are told, and how much of a type. */
+const RETYPED_MAX = 20;
+const TYPE_CHARS_MAX = 100;
+
 /** Types that documents do not get by themselves: someone has declared them. */
 const DECLARED = /\b(?:DECIMAL|UUID|BLOB|TIME|INTERVAL|FLOAT|U?(?:TINY|SMALL)INT|UBIGINT|U?INTEGER)\b/;
 const TIMES = /\b(?:DATE|TIMESTAMP)\b/;
 /** Names of fields within a type. */
 const NAMES = /"(?:[^"]|"")*"/g;
 
-/** JSON lines have times as they were spelled, Parquet the types that JSON lacks; `isRespelled`: there are times in it. */
-async function formatOf({ client, signal }: ToolContext, source: Collection) {
-  const table = `${quotedIdentifier(source.workspace ?? '')}.${quotedIdentifier(source.name ?? '')}`;
+const placeIn = ({ workspace, name }: Collection): Target => ({ workspace: workspace ?? '', collection: name ?? '' });
+
+/** The types of a collection's columns, by name. */
+async function typesOf({ client, signal }: Pick<ToolContext, 'client' | 'signal'>, { workspace, collection }: Target) {
+  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(collection)}`;
   const sql = { query: `SELECT * FROM ${table} LIMIT 0` };
   const { column_fields: columns } = await client.runQuery({ sql }, { signal });
-  const types = (columns ?? []).flatMap(({ name, type }) =>
-    name === '_event_time' ? [] : [(type ?? '').replace(NAMES, '').replaceAll('WITH TIME ZONE', '')],
+  return new Map((columns ?? []).map(({ name, type }) => [name ?? '', type ?? '']));
+}
+
+interface Difference {
+  column: string;
+  type: string;
+  was: string;
+}
+
+/** A type comes from all documents that are there, and the source may have got its own from some that are gone. */
+function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Difference[] {
+  const shown = (type = 'none') => cut(type, TYPE_CHARS_MAX);
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((column) => before.get(column) !== after.get(column))
+    .map((column) => ({ column, type: shown(after.get(column)), was: shown(before.get(column)) }));
+}
+
+/** JSON lines have times as they were spelled, Parquet the types that JSON lacks; `isRespelled`: there are times in it. */
+function formatOf(columns: ReadonlyMap<string, string>, source: Collection) {
+  const types = [...columns].flatMap(([name, type]) =>
+    name === '_event_time' ? [] : [type.replace(NAMES, '').replaceAll('WITH TIME ZONE', '')],
   );
   const isDeclared = (type: string) => DECLARED.test(type) || (source.recognize_times !== true && TIMES.test(type));
   if (!types.some(isDeclared)) return { format: 'jsonl' as const, isRespelled: false };

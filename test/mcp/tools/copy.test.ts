@@ -86,6 +86,14 @@ describe('copy_collection', () => {
     expect(await stored('commons', 'prices_too')).toEqual(await stored('commons', 'prices'));
   });
 
+  it('says which types come out otherwise, since the documents that they came from are gone', async () => {
+    await load('shrunk', [{ _id: 'x', n: 'none', m: 1 }]);
+    await client.addDocuments({ workspace: 'commons', collection: 'shrunk', data: [{ _id: '1', m: 1 }] });
+    await client.deleteDocuments({ workspace: 'commons', collection: 'shrunk', data: [{ _id: 'x' }] });
+    const { data } = await copy('shrunk', 'shrunk_too');
+    expect(data).toMatchObject({ other_types: [{ column: 'n', type: 'none', was: 'VARCHAR' }] });
+  });
+
   it('copies an empty collection', async () => {
     await client.createCollection({ workspace: 'commons', name: 'empty' });
     expect((await copy('empty', 'empty_too')).data).toMatchObject({ documents: 0, complete: true });
