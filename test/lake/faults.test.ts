@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
 import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
-import { openLakeDatabase } from '../../src/engine/duckdb/lake/lake-database.ts';
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
-import { lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
+import { CATALOG_SCHEMA, lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
 import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
 import { type ObjectStore, type OpenLakeOptions, openLake } from '../../src/engine/duckdb/open-lake.ts';
-import { CATALOG } from '../../src/engine/duckdb/sql/names.ts';
-import type { Engine } from '../../src/engine/engine.ts';
+import type { Engine, RecordChange } from '../../src/engine/engine.ts';
 import { createDocs, doc, rowsOf, temporaryFolder } from '../engine/harness.ts';
 import { runScript } from '../engine/script.ts';
 import { longTest } from '../long.ts';
@@ -226,15 +225,68 @@ test('a connection to the catalog that does not answer any more is given up for 
   }
 });
 
-test("of the engine's own connections PostgreSQL notices soon that they are cut off", async () => {
-  const database = await openLakeDatabase(placeOf(), ENGINE_LIMITS);
-  const connection = await database.connect();
-  const asked = await connection.runAndReadAll(
-    `FROM postgres_query('__ducklake_metadata_${CATALOG}', 'SELECT current_setting(''tcp_keepalives_idle'')::int')`,
-  );
-  expect(asked.getRows()).toEqual([[5]]);
-  connection.closeSync();
-  database.close();
+test('what a node has stored without being told so it knows once it reaches the catalog again', async () => {
+  const between = await startFaultProxy(() => postgres.port);
+  const direct = lake.catalog;
+  const catalog = new URL(direct);
+  catalog.port = String(between.port);
+  lake = { ...lake, catalog: catalog.href };
+  const engine = await openNode();
+  lake = { ...lake, catalog: direct };
+  const other = await openNode();
+  await createDocs(engine);
+  const told: RecordChange[] = [];
+  engine.onRecords((changes) => void told.push(...changes));
+  between.loseAnswer(/"colloquy":.*COMMIT/s);
+  const made = engine.commit([
+    { do: 'createCollection', table: 'u', workspace: 'commons', name: 'unclear' },
+    { do: 'putRecord', kind: 'k', key: 'unclear', value: { n: 1 } },
+  ]);
+  await expect(made).rejects.toThrow(/may have been stored all the same/);
+  await other.refresh();
+  await other.addDocuments('u', [doc('1', { n: 1 })]);
+  between.setDown(false);
+  await engine.refresh();
+  expect(told).toContainEqual({ do: 'putRecord', kind: 'k', key: 'unclear', value: { n: 1 } });
+  await engine.addDocuments('u', [doc('2', { n: 2 })]);
+  expect(await rowsOf(engine, 'SELECT _id FROM unclear ORDER BY 1')).toEqual([['1'], ['2']]);
+  await expect(
+    engine.commit([{ do: 'createCollection', table: 'v', workspace: 'commons', name: 'unclear' }]),
+  ).rejects.toThrow(/has the collection "unclear"/);
+  // Once is enough.
+  told.length = 0;
+  await engine.addDocuments('u', [doc('3', { n: 3 })]);
+  await engine.refresh();
+  expect(told).toEqual([]);
+  await engines.shift()?.close();
+  await between.close();
+}, 60_000);
+
+test('a node starts while another one reads the catalog for long', async () => {
+  await createDocs(await openNode());
+  const client = new pg.Client({ connectionString: lake.catalog });
+  await client.connect();
+  await client.query('BEGIN');
+  for (const table of ['ducklake_table_column_stats', 'ducklake_snapshot_changes'])
+    await client.query(`SELECT 1 FROM ${CATALOG_SCHEMA}.${table} LIMIT 1`);
+  try {
+    const engine = await openNode();
+    await engine.addDocuments('t', [doc('1', { n: 1 })]);
+  } finally {
+    await client.end();
+  }
+});
+
+test('PostgreSQL notices soon that a session that has committed is cut off', async () => {
+  await createDocs(await openNode());
+  const client = new pg.Client({ connectionString: lake.catalog });
+  await client.connect();
+  const idleOf = async () => (await client.query('SHOW tcp_keepalives_idle')).rows[0].tcp_keepalives_idle;
+  expect(await idleOf()).not.toBe('5');
+  await client.query(`INSERT INTO ${CATALOG_SCHEMA}.ducklake_snapshot_changes (snapshot_id) VALUES (1000000)`);
+  expect(await idleOf()).toBe('5');
+  await client.query(`DELETE FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes WHERE snapshot_id = 1000000`);
+  await client.end();
 });
 
 test('queries without the catalog say so, and nothing says its password', async () => {

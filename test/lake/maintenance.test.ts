@@ -123,6 +123,23 @@ test('what is deleted for the most part is written anew', async () => {
   expect(await rowsOf(b, "SELECT count(*) FROM docs WHERE _id LIKE 'many-%'")).toEqual([[10]]);
 });
 
+test('small files of which a little is deleted become few, too', async () => {
+  const ids = (batch: number) => Array.from({ length: 40 }, (_, n) => `holed-${batch}-${n}`);
+  for (let batch = 0; batch < 20; batch++) {
+    await a.addDocuments(
+      't',
+      ids(batch).map((id, n) => doc(id, { n })),
+    );
+    await a.deleteDocuments('t', ids(batch).slice(0, 2));
+  }
+  expect(await files()).toBeGreaterThan(19);
+  for (let round = 0; round < 6; round++) await tidy(context, new AbortController().signal, { quietSecs: 0 });
+  expect(failures).toEqual([]);
+  expect(await files()).toBeLessThan(18);
+  await b.refresh();
+  expect(await rowsOf(b, "SELECT count(*), sum(n) FROM docs WHERE _id LIKE 'holed-%'")).toEqual([[20 * 38, 20 * 779]]);
+});
+
 /** Rows of metadata in the catalog that were deleted, but for what the last snapshot deleted. */
 async function deadRows(): Promise<number> {
   const names = await inCatalog(folder.file, `SELECT table_name FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables`);

@@ -101,6 +101,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     catalog,
     node,
     from,
+    settled: () => store.settled(),
     changed: (tables) => {
       for (const listener of listeners) listener(tables);
     },

@@ -68,7 +68,15 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit' | 'alone' 
       for (const records of kinds.values()) records.clear();
       derived.clear();
     }
-    for (const change of changes) take(change);
+    for (const change of changes) {
+      try {
+        take(change);
+      } catch (error) {
+        // A newer node may store what this version cannot read: for this one it is not there, and all else goes on.
+        if (!(error instanceof UnreadableRecord)) throw error;
+        take({ do: 'deleteRecord', kind: change.kind, key: change.key });
+      }
+    }
   });
 
   let last: Promise<unknown> = Promise.resolve();
@@ -114,13 +122,15 @@ function apply(kinds: ReadonlyMap<string, Map<string, unknown>>, change: Change)
     kinds.get(change.kind)?.delete(change.key);
   } else if (change.do === 'putRecord') {
     const records = kinds.get(change.kind);
-    if (records === undefined) throw unreadable(change.kind, change.key, 'its kind is unknown');
+    if (records === undefined) throw new UnreadableRecord(change.kind, change.key, 'its kind is unknown');
     const parsed = RECORDS[change.kind as Kind].safeParse(change.value);
-    if (!parsed.success) throw unreadable(change.kind, change.key, parsed.error.message);
+    if (!parsed.success) throw new UnreadableRecord(change.kind, change.key, parsed.error.message);
     records.set(change.key, parsed.data);
   }
 }
 
-function unreadable(kind: string, key: string, why: string): ApiError {
-  return new ApiError('internal', `Cannot read the metadata record ${kind} "${key}": ${why}.`);
+class UnreadableRecord extends ApiError {
+  constructor(kind: string, key: string, why: string) {
+    super('internal', `Cannot read the metadata record ${kind} "${key}": ${why}.`);
+  }
 }

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Change, NOT_SHARED, type RecordsListener, type StoredRecord } from '../../../src/engine/engine.ts';
+import {
+  type Change,
+  NOT_SHARED,
+  type RecordChange,
+  type RecordsListener,
+  type StoredRecord,
+} from '../../../src/engine/engine.ts';
 import { permits } from '../../../src/service/access/auth.ts';
 import { openCatalog, put, remove, SCHEMA_VERSION } from '../../../src/service/catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from '../../../src/service/catalog/metadata.ts';
@@ -66,6 +72,19 @@ describe('Catalog.derived()', () => {
     for (const listener of told) listener([add('c')], false);
     expect(catalog.derived('workspace', names)).toEqual(['b', 'c']);
   });
+});
+
+it('takes what another node stored and this version cannot read for what is not there, and all else as it is', async () => {
+  const told: RecordsListener[] = [];
+  const catalog = openCatalog({ ...memory(), onRecords: (listener) => void told.push(listener) });
+  await catalog.change(() => ({ changes: [put('workspace', 'a', workspace('a'))], result: 0 }));
+  const newer: RecordChange[] = [
+    { do: 'putRecord', kind: 'starship', key: 'x', value: {} },
+    { do: 'putRecord', kind: 'workspace', key: 'a', value: { name: 5 } },
+    put('workspace', 'b', workspace('b')),
+  ];
+  for (const listener of told) listener(newer, false);
+  expect([...catalog.all('workspace').keys()]).toEqual(['b']);
 });
 
 describe('Catalog.change()', () => {

@@ -15,8 +15,13 @@ export interface FaultProxy {
    * status and body instead of passing them on.
    */
   answer(count: number, status: number, body?: string): void;
+  /** Once a connection has sent what matches: lets it through, and is down before anything of an answer comes back. */
+  loseAnswer(sent: RegExp): void;
   close(): Promise<void>;
 }
+
+/** For the server to do what it was asked to. */
+const DONE_MS = 500;
 
 /** A proxy to a port of 127.0.0.1, on a port of its own, or on one that is free again. */
 export async function startFaultProxy(target: () => number, own = 0): Promise<FaultProxy> {
@@ -24,6 +29,8 @@ export async function startFaultProxy(target: () => number, own = 0): Promise<Fa
   let isDown = false;
   let delayMs = 0;
   let answers = { left: 0, text: '' };
+  let lost: RegExp | undefined;
+  let isMute = false;
   const server = createServer((from) => {
     sockets.add(from);
     from.on('error', () => undefined);
@@ -48,13 +55,30 @@ export async function startFaultProxy(target: () => number, own = 0): Promise<Fa
       if (!to.readableEnded) from.destroy();
     });
     from.on('close', () => to.destroy());
+    watch(from);
     pass(from, to);
-    pass(to, from);
+    pass(to, from, () => isMute);
   });
-  function pass(from: Socket, to: Socket): void {
+  function watch(from: Socket): void {
+    let sent = '';
+    from.on('data', (piece) => {
+      if (lost === undefined) return;
+      sent += piece;
+      if (!lost.test(sent)) return;
+      lost = undefined;
+      isMute = true;
+      void delay(DONE_MS).then(() => {
+        isDown = true;
+        cut();
+        isMute = false;
+      });
+    });
+  }
+  function pass(from: Socket, to: Socket, isDropped = () => false): void {
     let isWaiting = false;
     let isEnded = false;
     from.on('data', (piece) => {
+      if (isDropped()) return;
       if (delayMs === 0) {
         if (!to.write(piece)) {
           from.pause();
@@ -95,6 +119,9 @@ export async function startFaultProxy(target: () => number, own = 0): Promise<Fa
     answer(count, status, body = '') {
       const head = `HTTP/1.1 ${status} Fault\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
       answers = { left: count, text: head + body };
+    },
+    loseAnswer(sent) {
+      lost = sent;
     },
     async close() {
       cut();

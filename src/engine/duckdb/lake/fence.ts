@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { CATALOG_SCHEMA } from './lake-options.ts';
+import { CATALOG_SCHEMA, SERVER_KEEPALIVES } from './lake-options.ts';
+import { createdOnce } from './triggers.ts';
 
 /*
  * Nobody commits under a lock that is lost. A lock is an advisory lock of a session of its own in the catalog's PostgreSQL,
@@ -42,7 +43,15 @@ const isLock = (row: string, key: string) => `${row}.locktype = 'advisory' AND $
         AND ${row}.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND ${row}.classid = ((${key} >> 32) & 4294967295)::oid AND ${row}.objid = (${key} & 4294967295)::oid`;
 
-/** Creates the trigger; to be run while nobody else does. */
+/** The transaction of a node that is cut off would be in the way of all others: how it connects is not ours to say elsewhere. */
+const KEEPALIVES = Object.entries(SERVER_KEEPALIVES)
+  .map(([name, value]) => `PERFORM set_config('${name}', '${value}', false);`)
+  .join('\n    ');
+
+/**
+ * Creates the trigger; to be run while nobody else does. It is created once: that waits for all who use the table, and all
+ * others for that. What it does is replaced without.
+ */
 export const FENCE = `
 CREATE OR REPLACE FUNCTION ${CATALOG_SCHEMA}.colloquy_fence() RETURNS trigger LANGUAGE plpgsql AS $fence$
 DECLARE
@@ -50,6 +59,9 @@ DECLARE
   lock_key bigint;
   session_key bigint;
 BEGIN
+  IF current_setting('tcp_keepalives_idle') <> '${SERVER_KEEPALIVES.tcp_keepalives_idle}' THEN
+    ${KEEPALIVES}
+  END IF;
   IF NEW.commit_extra_info IS NULL OR NEW.commit_extra_info NOT LIKE '{"colloquy":%' THEN
     RETURN NEW;
   END IF;
@@ -67,7 +79,10 @@ BEGIN
   RETURN NEW;
 END
 $fence$;
-DROP TRIGGER IF EXISTS colloquy_fence ON ${CATALOG_SCHEMA}.ducklake_snapshot_changes;
-CREATE TRIGGER colloquy_fence BEFORE INSERT ON ${CATALOG_SCHEMA}.ducklake_snapshot_changes
-  FOR EACH ROW EXECUTE FUNCTION ${CATALOG_SCHEMA}.colloquy_fence();
+${createdOnce(
+  'colloquy_fence',
+  `${CATALOG_SCHEMA}.ducklake_snapshot_changes`,
+  `CREATE TRIGGER colloquy_fence BEFORE INSERT ON ${CATALOG_SCHEMA}.ducklake_snapshot_changes
+    FOR EACH ROW EXECUTE FUNCTION ${CATALOG_SCHEMA}.colloquy_fence()`,
+)}
 `;

@@ -22,6 +22,8 @@ interface Options {
   node: string;
   /** The last snapshot that the catalog in memory knows. */
   from: number;
+  /** Whether this node may have committed what it does not know of. */
+  settled(): Promise<boolean>;
   /** Told the tables whose rows others changed. */
   changed(tables: readonly string[]): void;
 }
@@ -38,6 +40,9 @@ const LAST = `SELECT max(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snap
 const TABLES = `SELECT t.table_id, t.table_name, s.schema_name FROM ${CATALOG_SCHEMA}.ducklake_table t
   JOIN ${CATALOG_SCHEMA}.ducklake_schema s ON s.schema_id = t.schema_id WHERE s.schema_name IN ('_meta', '_data')`;
 
+/** Before all snapshots, and not right before the first: everything is read anew. */
+const NOTHING = -2;
+
 /** How often all records are read, at most, until nothing is stored in the meantime. */
 const UNCHANGED_TRIES = 10;
 
@@ -49,7 +54,7 @@ export async function lastSnapshot(client: CatalogClient): Promise<number> {
   return Number(row?.['id'] ?? 0);
 }
 
-export function createLakeChanges({ client, read, catalog, node, from, changed }: Options): LakeChanges {
+export function createLakeChanges({ client, read, catalog, node, from, settled, changed }: Options): LakeChanges {
   let known = from;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -66,6 +71,7 @@ export function createLakeChanges({ client, read, catalog, node, from, changed }
   }
 
   async function look(): Promise<void> {
+    if (await settled()) known = NOTHING;
     const rows = await client.query(SNAPSHOTS, [known]);
     const [first] = rows;
     if (first === undefined) return;

@@ -2,10 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
+import { ApiError } from '../../../contract/errors.ts';
 import { createLocks, type Locks } from '../connections/locks.ts';
 import { METADATA_LOCK } from '../tables/store-documents.ts';
 import { connectClient } from './catalog-client.ts';
 import { type Held, keysOf } from './fence.ts';
+import { SERVER_KEEPALIVES } from './lake-options.ts';
 
 /** Locks over all nodes of a lake. What holds a key may take it again. */
 export interface LakeLocks extends Locks {
@@ -44,11 +46,16 @@ interface LockSession {
 
 /**
  * Each session is a connection of PostgreSQL, which has few: so much of the work that held no lock before has them at once, and
- * so many are kept. Work on the metadata, for which those may wait, waits for no turn; nor does any other for longer than this.
+ * so many are kept. Work on the metadata, for which those may wait, waits for no turn; nothing else does for longer than this.
  */
 const AT_ONCE = 16;
 const TURN_MS = 30_000;
 const IDLE_MAX = 8;
+const BUSY = () =>
+  new ApiError(
+    'not_ready',
+    `Cannot write now: ${AT_ONCE} other collections have been written to by this node for ${TURN_MS / 1_000} seconds. Nothing of it is stored. Try again.`,
+  );
 /** How long to wait for another node. */
 const WAIT_MS = 60_000;
 /** PostgreSQL's code for having waited so long. */
@@ -58,21 +65,28 @@ const BEAT_MS = 3_000;
 const BEAT_ANSWER_MS = 6_000;
 /** Then PostgreSQL does not even say that it waited for so long. */
 const ANSWER_MS = WAIT_MS + 10_000;
+const SESSION = Object.entries({ lock_timeout: WAIT_MS, ...SERVER_KEEPALIVES })
+  .map(([name, value]) => `SET ${name} = ${value}`)
+  .join('; ');
 
-/** Lets so many in at once, the others in order, or after so long. */
+/** Lets so many in at once, the others in order. Rejects for those that have waited for so long. */
 function createTurns(max: number) {
   const waiting = new Set<() => void>();
   let inside = 0;
   return {
     async enter(ms: number): Promise<() => void> {
       if (inside >= max) {
-        await new Promise<void>((resolve) => {
-          const go = () => {
+        await new Promise<void>((resolve, reject) => {
+          const end = (then: () => void) => () => {
             waiting.delete(go);
             clearTimeout(timer);
-            resolve();
+            then();
           };
-          const timer = setTimeout(go, ms);
+          const go = end(resolve);
+          const timer = setTimeout(
+            end(() => reject(BUSY())),
+            ms,
+          );
           waiting.add(go);
         });
       }
@@ -104,7 +118,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
       session.isOver = true;
       session.onOver?.();
     });
-    await session.client.query(`SET lock_timeout = ${WAIT_MS}`);
+    await session.client.query(SESSION);
     await session.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
     return session as LockSession;
   }

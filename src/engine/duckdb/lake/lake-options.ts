@@ -30,7 +30,7 @@ export const CATALOG_SCHEMA = 'colloquy';
 
 const CONNECT_SECS = 10;
 
-/** A peer that is cut off is noticed after some ten seconds, on either side: its transaction may be in the way of all others. */
+/** A peer that is cut off is noticed after some ten seconds. */
 const IDLE_SECS = 5;
 const INTERVAL_SECS = 2;
 const PROBES = 3;
@@ -39,11 +39,12 @@ const KEPT_ALIVE = {
   keepalives_interval: String(INTERVAL_SECS),
   keepalives_count: String(PROBES),
   tcp_user_timeout: String((IDLE_SECS + INTERVAL_SECS * PROBES) * 1_000),
-  options: [
-    `-c tcp_keepalives_idle=${IDLE_SECS}`,
-    `-c tcp_keepalives_interval=${INTERVAL_SECS}`,
-    `-c tcp_keepalives_count=${PROBES}`,
-  ].join(' '),
+};
+/** The same at the other end; not as an option of the connection, which what pools connections refuses. */
+export const SERVER_KEEPALIVES = {
+  tcp_keepalives_idle: IDLE_SECS,
+  tcp_keepalives_interval: INTERVAL_SECS,
+  tcp_keepalives_count: PROBES,
 };
 
 /** A lake's catalog, as each of its two clients wants it. */
@@ -95,7 +96,6 @@ export function lakeCatalogOf(text: string): LakeCatalog {
       connectionTimeoutMillis: CONNECT_SECS * 1_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: IDLE_SECS * 1_000,
-      options: KEPT_ALIVE.options,
       application_name: 'colloquy',
     },
     connectionText: (passfile) =>

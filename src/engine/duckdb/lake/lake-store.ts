@@ -48,6 +48,8 @@ export class LakeStore implements Store {
   readonly #options: Options;
   readonly #sessions: Reopened<Session>;
   readonly #looks = createFirstLooks();
+  /** Commits of which it is not known yet whether they were stored: the locks that they relied on. */
+  #unclear: (readonly Held[])[] = [];
   #size: EngineSize;
 
   private constructor(options: Options, session: Session) {
@@ -77,6 +79,17 @@ export class LakeStore implements Store {
       if (!this.#sessions.noteFailure(session, error)) throw this.#failed('read the lake', error);
       return connect(await this.#sessions.ready());
     }
+  }
+
+  /** Whether commits have ended of which the work that made them does not know whether they were stored. */
+  async settled(): Promise<boolean> {
+    let isAny = false;
+    for (const holds of this.#unclear) {
+      if (!(await this.#hasEnded(holds))) continue;
+      this.#unclear = this.#unclear.filter((one) => one !== holds);
+      isAny = true;
+    }
+    return isAny;
   }
 
   begun(connection: DuckDBConnection, begin: string): Promise<void> {
@@ -190,6 +203,7 @@ export class LakeStore implements Store {
       if (performance.now() > until) break;
       await sleep(ASK_AGAIN_MS);
     }
+    this.#unclear.push(holds);
     throw new ApiError(
       'internal',
       `The lake's catalog, PostgreSQL at ${this.#options.place.catalog.shown}, was lost while the change was committed. It may have been stored all the same: look before repeating it.`,

@@ -30,7 +30,10 @@ const SMALL_MIN = 16;
 const SMALL_MANY = 100;
 /** A load writes a file every now and then, and would wait for each step. */
 const QUIET_SECS = 10;
-/** Files are written anew once this share of their rows is deleted, the most hollow first: in a step, so many bytes of them. */
+/**
+ * Files are written anew once this share of their rows is deleted, the most hollow first: in a step, so many bytes of them. Small
+ * ones of which anything is deleted are not put together as they are, and so written anew, too, once there are many.
+ */
 const HOLLOW = 0.3;
 const REWRITTEN_BYTES = 2 * TARGET_BYTES;
 const LOOK_MS = 5_000;
@@ -54,13 +57,18 @@ interface Look {
   small: number;
   /** The share of deleted rows from which on files are to be written anew now. */
   hollow: number | undefined;
+  /** Small files of which less is deleted, and that share if these are to be. */
+  holed: number;
+  least: number | undefined;
 }
 
 const LOOK = `SELECT schema_name, table_name,
     coalesce(extract(epoch FROM now() - max(snapshot_time)), ${QUIET_SECS}) AS quiet,
     count(*) FILTER (WHERE size < ${SMALL_BYTES} AND deleted = 0) AS small,
     coalesce(min(deleted) FILTER (WHERE deleted >= ${HOLLOW} AND until <= ${REWRITTEN_BYTES}),
-      max(deleted) FILTER (WHERE deleted >= ${HOLLOW})) AS hollow
+      max(deleted) FILTER (WHERE deleted >= ${HOLLOW})) AS hollow,
+    count(*) FILTER (WHERE size < ${SMALL_BYTES} AND deleted > 0 AND deleted < ${HOLLOW}) AS holed,
+    coalesce(min(deleted) FILTER (WHERE deleted > 0 AND until <= ${REWRITTEN_BYTES}), max(deleted)) AS least
   FROM (SELECT *, sum(size) OVER (PARTITION BY table_id ORDER BY deleted DESC) AS until
     FROM (SELECT s.schema_name, t.table_name, t.table_id, n.snapshot_time, f.file_size_bytes AS size,
         coalesce(d.delete_count::float8 / nullif(f.record_count, 0), 0) AS deleted
@@ -75,6 +83,9 @@ const LOOK = `SELECT schema_name, table_name,
 const INLINED = `SELECT table_name AS name FROM ${CATALOG_SCHEMA}.ducklake_inlined_data_tables`;
 const DATA_PATH = `SELECT value AS path FROM ${CATALOG_SCHEMA}.ducklake_metadata WHERE key = 'data_path'`;
 const OLDEST = `SELECT min(snapshot_id) AS id FROM ${CATALOG_SCHEMA}.ducklake_snapshot`;
+
+/** The time before which something has been as it is for so long, as text. */
+const timeBefore = (interval: string) => `(now() AT TIME ZONE 'UTC' - ${interval})::text || '+00'`;
 
 /** Goes on until `signal` aborts; for one node at a time. */
 export async function maintain(context: MaintenanceContext, signal: AbortSignal): Promise<void> {
@@ -124,19 +135,25 @@ function lookOf(row: Record<string, unknown>): Look {
     quiet: Number(row['quiet']),
     small: Number(row['small']),
     hollow: row['hollow'] === null ? undefined : Number(row['hollow']),
+    holed: Number(row['holed']),
+    least: row['least'] === null ? undefined : Number(row['least']),
   };
 }
 
-function stepsFor({ schema, table, quiet, small, hollow }: Look, quietSecs: number) {
+function stepsFor({ schema, table, quiet, small, hollow, holed, least }: Look, quietSecs: number) {
   const place = `${quoteText(CATALOG)}, ${quoteText(table)}, schema => ${quoteText(schema)}`;
-  const isSmall = small >= (quiet >= quietSecs ? SMALL_MIN : SMALL_MANY);
+  const many = quiet >= quietSecs ? SMALL_MIN : SMALL_MANY;
+  const deleted = hollow ?? (holed >= many ? least : undefined);
   return {
-    merge: isSmall
-      ? `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`
-      : undefined,
+    merge:
+      small >= many
+        ? `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`
+        : undefined,
     // The share is computed there once more, and may round to less.
     rewrite:
-      hollow === undefined ? undefined : `ducklake_rewrite_data_files(${place}, delete_threshold => ${hollow - 1e-6})`,
+      deleted === undefined
+        ? undefined
+        : `ducklake_rewrite_data_files(${place}, delete_threshold => ${Math.max(0, deleted - 1e-6)})`,
   };
 }
 
@@ -176,13 +193,14 @@ export async function expire(
   { client, opened, log }: Pick<MaintenanceContext, 'client' | 'opened' | 'log'>,
   { orphans, kept = KEPT, orphaned: age = ORPHANED }: { orphans: boolean; kept?: string; orphaned?: string },
 ): Promise<void> {
-  const before = `older_than => now() - ${kept}`;
-  const steps = [
-    `ducklake_expire_snapshots(${quoteText(CATALOG)}, ${before})`,
-    `ducklake_cleanup_old_files(${quoteText(CATALOG)}, ${before})`,
-  ];
-  const orphaned = `ducklake_delete_orphaned_files(${quoteText(CATALOG)}, older_than => now() - ${age}`;
   try {
+    // Not by the clock of this node, which may be wrong.
+    const [time] = await client.query(`SELECT ${timeBefore(kept)} AS kept, ${timeBefore(age)} AS orphaned`);
+    const before = (at: unknown) => `${quoteText(CATALOG)}, older_than => TIMESTAMPTZ ${quoteText(String(at))}`;
+    const steps = ['ducklake_expire_snapshots', 'ducklake_cleanup_old_files'].map(
+      (step) => `${step}(${before(time?.['kept'])})`,
+    );
+    const orphaned = `ducklake_delete_orphaned_files(${before(time?.['orphaned'])}`;
     const [place] = await client.query(DATA_PATH);
     await opened(async (sql) => {
       for (const step of steps) await sql(`CALL ${step}`);

@@ -1,4 +1,5 @@
 import { CATALOG_SCHEMA } from './lake-options.ts';
+import { createdOnce } from './triggers.ts';
 
 /*
  * What the catalog knows of the least and the greatest value of a column, by which queries leave out whole tables, stays
@@ -18,7 +19,10 @@ BEGIN
   ${unknown('max_value')}
   RETURN NEW;
 END $statistics$;
-DROP TRIGGER IF EXISTS colloquy_statistics ON ${CATALOG_SCHEMA}.ducklake_table_column_stats;
-CREATE TRIGGER colloquy_statistics BEFORE UPDATE ON ${CATALOG_SCHEMA}.ducklake_table_column_stats
-  FOR EACH ROW WHEN (OLD.min_value IS NULL OR OLD.max_value IS NULL) EXECUTE FUNCTION ${CATALOG_SCHEMA}.colloquy_statistics();
+${createdOnce(
+  'colloquy_statistics',
+  `${CATALOG_SCHEMA}.ducklake_table_column_stats`,
+  `CREATE TRIGGER colloquy_statistics BEFORE UPDATE ON ${CATALOG_SCHEMA}.ducklake_table_column_stats
+    FOR EACH ROW WHEN (OLD.min_value IS NULL OR OLD.max_value IS NULL) EXECUTE FUNCTION ${CATALOG_SCHEMA}.colloquy_statistics()`,
+)}
 `;
