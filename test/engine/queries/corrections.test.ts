@@ -124,7 +124,14 @@ describe('what was probably meant is said, and runs', () => {
       'SELECT unnest(labels), count(*) FROM docs GROUP BY 1',
       'SELECT item, count(*) FROM docs, unnest(labels) AS u(item)',
     ],
-    ["SELECT 1 FROM docs WHERE UNNEST(tags).name = 'a'", "UNNEST(tags) AS u(item) WHERE item.name = 'a'"],
+    [
+      "SELECT 1 FROM docs WHERE UNNEST(tags).name = 'a'",
+      "WHERE len(list_filter(tags, lambda item: item.name = 'a')) > 0",
+    ],
+    [
+      "SELECT UNNEST(labels) AS label FROM docs WHERE UNNEST(labels) = 'x'",
+      "item AS label FROM docs, UNNEST(labels) AS u(item) WHERE item = 'x'",
+    ],
     ['SELECT status FROM docs LIMIT 10, 5', 'LIMIT 5 OFFSET 10'],
     ['SELECT TOP 5 status FROM docs', 'SELECT status FROM docs LIMIT 5'],
     ['SELECT status FROM docs WHERE orderId = 1,', 'orderId = 1'],
@@ -241,4 +248,41 @@ test('a statement is corrected where it is only checked', async () => {
 test('after an error the connection answers as before', async () => {
   await errorOf('SELECT sum(price), staus FROM docs');
   expect((await engine.query({ sql: 'SELECT count(*) FROM docs' })).rows).toEqual([[2]]);
+});
+
+describe('what is corrected answers what it does in the dialect that it comes from', () => {
+  const AT = "TIMESTAMP '2026-01-31 10:59:03'";
+
+  test.each<[string, unknown]>([
+    [`SELECT to_char(${AT}, 'yyyy-mm') FROM docs LIMIT 1`, '2026-01'],
+    [`SELECT to_char(${AT}, 'YYYY-MM-DD HH24:MI:SS') FROM docs LIMIT 1`, '2026-01-31 10:59:03'],
+    [`SELECT to_char(${AT} + INTERVAL 3 HOUR, 'HH:MI') FROM docs LIMIT 1`, '01:59'],
+    [`SELECT to_char(${AT}, 'yyyy-mm-dd"T"hh24:mi') FROM docs LIMIT 1`, '2026-01-31T10:59'],
+    [`SELECT date_format(${AT}, 'yyyy-MM-dd HH:mm') FROM docs LIMIT 1`, '2026-01-31 10:59'],
+    [`SELECT date_format(${AT}, '%Y-%m %H:%i %x-%v %u') FROM docs LIMIT 1`, '2026-01 10:59 2026-05 04'],
+    [`SELECT timestampdiff(YEAR, TIMESTAMP '2000-12-31', ${AT}) FROM docs LIMIT 1`, 25],
+    [`SELECT timestamp_diff(${AT}, TIMESTAMP '2026-01-30 11:00:00', DAY) FROM docs LIMIT 1`, 0],
+    [`SELECT datediff(month, TIMESTAMP '2025-12-31', ${AT}) FROM docs LIMIT 1`, 1],
+    [`SELECT (${AT} - date_sub(${AT}, INTERVAL 1 DAY))::VARCHAR FROM docs LIMIT 1`, '1 day'],
+    [`SELECT (${AT} - dateadd(day, 1, ${AT}))::VARCHAR FROM docs LIMIT 1`, '-1 day'],
+    [`SELECT 100 / safe_divide(50, 2) FROM docs LIMIT 1`, 4],
+    [`SELECT 100 / safe_divide(50 + 50, 2 + 2) FROM docs LIMIT 1`, 4],
+    [`SELECT nvl2(NULL OR NULL, 1, 2) FROM docs LIMIT 1`, 2],
+    [`SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x'`, 1],
+    [`SELECT count(*) FROM docs WHERE UNNEST(labels) IN ('x', 'y')`, 1],
+    [`SELECT count(*) FROM docs WHERE UNNEST(labels) LIKE 'z%'`, 0],
+  ])('%s', async (sql, value) => {
+    const corrected = await correctedOf(sql);
+    const { rows } = await engine.query({ sql: corrected ?? '' });
+    expect(rows, corrected).toEqual([[value]]);
+  });
+
+  test.each([
+    `SELECT date_format(${AT}, '%X-%V') FROM docs`,
+    `SELECT to_char(${AT}, 'YYYY-Q') FROM docs`,
+    "SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x' OR UNNEST(labels) = 'y'",
+    'SELECT explode_outer(labels) FROM docs',
+  ])('and %s, which has none, is not corrected', async (sql) => {
+    expect(await correctedOf(sql)).toBeUndefined();
+  });
 });

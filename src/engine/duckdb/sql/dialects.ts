@@ -71,14 +71,14 @@ const INSTEAD = `
   sysdate                     now()
   sysdatetime                 now()
   timestamp_add               t + INTERVAL 1 DAY
-  timestamp_diff              date_diff('day', t, t)
+  timestamp_diff              date_sub('day', t, t)
   timestamp_sub               t - INTERVAL 1 DAY
   timestamp_trunc             date_trunc('day', t)
   timestampadd                t + INTERVAL 1 DAY
-  timestampdiff               date_diff('day', t, t)
+  timestampdiff               date_sub('day', t, t)
   to_char                     strftime(t, '%Y-%m-%d')
   to_date                     strptime(a, '%Y-%m-%d')::DATE
-  to_number                   TRY_CAST(a AS DOUBLE)
+  to_number                   CAST(n AS DOUBLE)
   to_string                   x::VARCHAR
   to_varchar                  x::VARCHAR
   unix_timestamp              epoch(t)

@@ -7,7 +7,7 @@ import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
-import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 import { formatsOf, noTimeIn } from './time-formats.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
@@ -176,8 +176,6 @@ const comparedNumber: Correct = (faulty) => {
     return [[instead(faulty, literal, literal + 1, quoteText(list[literal]?.text ?? ''))]];
   return text[1] <= text[0] || number === undefined ? [] : [[castOf(faulty, text, 'DOUBLE')]];
 };
-
-type Range = [start: number, end: number];
 
 function pathEnd(list: TokenList, start: number): number {
   if (list[start]?.kind !== 'word' && list[start]?.kind !== 'quoted') return start;

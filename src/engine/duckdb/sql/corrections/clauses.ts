@@ -2,7 +2,7 @@ import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
-import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 
 /** Clauses of a SELECT that are missing, in another order, or hold what belongs into another one. */
 
@@ -114,8 +114,8 @@ const moved: Correct = (faulty) => {
 };
 
 /** The conditions that a WHERE joins by AND; none if it has an OR. */
-function conditionsOf(list: TokenList, { start, end }: Clause): [number, number][] {
-  const found: [number, number][] = [];
+function conditionsOf(list: TokenList, { start, end }: Clause): Range[] {
+  const found: Range[] = [];
   let from = start + 1;
   let isBetween = false;
   for (let index = from; index < end; index = list.closeOf(index) + 1) {
@@ -140,7 +140,10 @@ function aliasBehind(list: TokenList, at: number): string | undefined {
   return nameOfToken(list[index - 1]);
 }
 
-/** UNNEST where rows cannot be made: it goes into FROM. */
+/**
+ * UNNEST where rows cannot be made: it goes into FROM. A condition is one of the document, which the rows of several items would
+ * count several times: it asks whether there is such an item.
+ */
 const unnested: Correct = (faulty) => {
   const { said, list, at } = faulty;
   if (!said.startsWith('UNNEST not supported here') || wordOf(list[at]) !== 'unnest' || !isMark(list[at + 1], '('))
@@ -148,12 +151,30 @@ const unnested: Correct = (faulty) => {
   const from = clausesAround(list, at).find(({ word }) => word === 'from');
   if (from === undefined) return [];
   const call = textOf(faulty, at, list.closeOf(at + 1) + 1);
-  const uses = list.flatMap((token, index) => {
+  const uses = list.flatMap((token, index): Range[] => {
     const end = wordOf(token) === 'unnest' ? list.closeOf(index + 1) + 1 : index;
-    return end > index && textOf(faulty, index, end) === call ? [instead(faulty, index, end, 'item')] : [];
+    return end > index && textOf(faulty, index, end) === call ? [[index, end]] : [];
   });
-  return [[...uses, after(list, from.end - 1, `, ${call} AS u(item)`)]];
+  const where = clausesAround(list, at).find(({ word }) => word === 'where');
+  if (where !== undefined && uses.every(([start]) => start > where.start && start < where.end))
+    return uses.length === 1 ? hasItem(faulty, where) : [];
+  const items = uses.map(([start, end]) => instead(faulty, start, end, 'item'));
+  return [[...items, after(list, from.end - 1, `, ${call} AS u(item)`)]];
 };
+
+/** `UNNEST(l) = x`, on the left side of a condition. */
+function hasItem(faulty: Faulty, where: Clause): Edit[][] {
+  const { list, at } = faulty;
+  const condition = conditionsOf(list, where).find(([start]) => start === at);
+  if (condition === undefined) return [];
+  const end = list.closeOf(at + 1);
+  const items = textOf(faulty, at + 2, end);
+  const isEqual = isMark(list[end + 1], '=') && !isMark(list[end + 2], '=');
+  const text = isEqual
+    ? `list_contains(${items}, ${textOf(faulty, end + 2, condition[1])})`
+    : `len(list_filter(${items}, lambda item: item${isMark(list[end + 1], '.') ? '' : ' '}${textOf(faulty, end + 1, condition[1])})) > 0`;
+  return [[instead(faulty, at, condition[1], text)]];
+}
 
 /** Clauses in another order. */
 const ordered: Correct = (faulty) => {

@@ -1,7 +1,11 @@
+import { wordOf } from '../forms/edit.ts';
+import { tokenList } from '../token-list.ts';
+import { formatHere } from './format-codes.ts';
+
 /**
  * Calls of other SQL dialects, and the same call here: `{1}` is its first argument, `{*}` all. What an argument may be is
  * for the engine to say; of several the first that is valid counts. `{part}` is a part of a time, a word, as text; `{unit}`
- * the same as a word, `{format}` a format in the engine's own form.
+ * the same as a word, `{format}` a format in the engine's own form, `{in}` is in brackets already. What is no call is put into brackets.
  */
 const CALLS = `
   add_months             {1} + {2} * INTERVAL 1 MONTH
@@ -12,7 +16,7 @@ const CALLS = `
   collect_set            list(DISTINCT {1})
   curdate                current_date
   date_format            strftime({1}, {format 2})
-  dateadd                {3} + INTERVAL ({2}) {unit 1}
+  dateadd                {3} + INTERVAL ({in 2}) {unit 1}
   date_add               {1} + {2}
   date_sub               {1} - {2}
   date_trunc             date_trunc({part 2}, {1})
@@ -22,7 +26,6 @@ const CALLS = `
   datetime_trunc         date_trunc({part 2}, {1})
   datalength             strlen({1})
   explode                unnest({1})
-  explode_outer          unnest({1})
   generate_array         generate_series({*})
   generate_uuid          uuid()
   get_json_object        json_extract_string({1}, {2})
@@ -50,7 +53,7 @@ const CALLS = `
   regexp_contains        regexp_matches({1}, {2})
   regexp_count           len(regexp_extract_all({1}, {2}))
   regexp_substr          regexp_extract({1}, {2})
-  safe_divide            ({1}) / nullif({2}, 0)
+  safe_divide            {1} / nullif({2}, 0)
   size                   len({1})
   sort_array             list_sort({1})
   stdev                  stddev({1})
@@ -59,15 +62,15 @@ const CALLS = `
   string                 CAST({1} AS VARCHAR)
   sysdate                now()
   timestamp_add          {1} + {2}
-  timestamp_diff         date_diff({part 3}, {2}, {1})
+  timestamp_diff         date_sub({part 3}, {2}, {1})
   timestamp_sub          {1} - {2}
   timestamp_trunc        date_trunc({part 2}, {1})
-  timestampadd           {3} + INTERVAL ({2}) {unit 1}
-  timestampdiff          date_diff({part 1}, {2}, {3})
+  timestampadd           {3} + INTERVAL ({in 2}) {unit 1}
+  timestampdiff          date_sub({part 1}, {2}, {3})
   to_char                strftime({1}, {format 2})
   to_date                CAST({1} AS DATE)
-  to_date                strptime({1}, {format 2})::DATE
-  to_number              TRY_CAST({1} AS DOUBLE)
+  to_date                CAST(strptime({1}, {format 2}) AS DATE)
+  to_number              CAST({1} AS DOUBLE)
   to_string              CAST({1} AS VARCHAR)
   to_varchar             CAST({1} AS VARCHAR)
   unix_timestamp         epoch({1})
@@ -79,39 +82,6 @@ for (const line of CALLS.trim().split('\n')) {
   TEMPLATES.set(name, [...(TEMPLATES.get(name) ?? []), rest.join(' ')]);
 }
 
-/** Codes of formats, the longer ones first: as in PostgreSQL, Oracle and Snowflake, in Java, and after a `%` in MySQL. */
-const WORD_CODES: readonly (readonly [RegExp, string])[] = [
-  [/^(?:YYYY|yyyy)/, '%Y'],
-  [/^(?:YY|yy)/, '%y'],
-  [/^(?:MONTH|Month|month|MMMM)/, '%B'],
-  [/^(?:MON|Mon|mon|MMM)/, '%b'],
-  [/^MM/, '%m'],
-  [/^MI/, '%M'],
-  [/^(?:mi|mm)/, '%M'],
-  [/^(?:DAY|Day|day)/, '%A'],
-  [/^(?:DY|Dy|dy)/, '%a'],
-  [/^(?:DD|dd)/, '%d'],
-  [/^(?:HH24|hh24|HH)/, '%H'],
-  [/^(?:HH12|hh12|hh)/, '%I'],
-  [/^(?:SS|ss)/, '%S'],
-];
-const MYSQL_CODES: Readonly<Record<string, string>> = { i: 'M', s: 'S', h: 'I', M: 'B', W: 'A', T: 'H:%M:%S', c: '-m' };
-
-/** A format, as the SQL of a text, in the engine's own form; undefined: it is none, or has other codes. */
-export function formatHere(text: string): string | undefined {
-  if (!/^'[^']*'$/.test(text)) return undefined;
-  if (text.includes('%')) return text.replace(/%([A-Za-z])/g, (_, code: string) => `%${MYSQL_CODES[code] ?? code}`);
-  let [left, format] = [text.slice(1, -1), ''];
-  while (left !== '') {
-    const code = WORD_CODES.find(([word]) => word.test(left));
-    const [word] = code?.[0].exec(left) ?? [left[0] ?? ''];
-    if (code === undefined && /[A-Za-z]/.test(word)) return undefined;
-    format += code?.[1] ?? word;
-    left = left.slice(word.length);
-  }
-  return `'${format}'`;
-}
-
 const PART = /^'?(year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?'?$/i;
 
 /** Whether a word is a part of a time. */
@@ -119,10 +89,28 @@ export const isPart = (word: string) => PART.test(word);
 
 /** The same calls here, likeliest first; none if there are none for so many arguments. */
 export function callsHere(name: string, args: readonly string[]): string[] {
-  return (TEMPLATES.get(name.toLowerCase()) ?? []).flatMap((template) => filled(template, args) ?? []);
+  const isIn = name.toLowerCase();
+  return (TEMPLATES.get(isIn) ?? []).flatMap((template) => filled(isIn, template, args) ?? []);
 }
 
-function filled(template: string, args: readonly string[]): string | undefined {
+/** Whether brackets around it change nothing: a name, a number, a text, a call, an interval. */
+function isWhole(text: string): boolean {
+  const list = tokenList(text);
+  if (wordOf(list[0]) === 'interval') return list.length <= 3;
+  let end = 0;
+  // A path, and what is called or indexed by it.
+  while (end < list.length && !/^[([]$/.test(list[end]?.text ?? '')) {
+    const isDot = list[end]?.text === '.';
+    if (isDot !== (end % 2 === 1)) return false;
+    end += 1;
+  }
+  while (end < list.length && /^[([]$/.test(list[end]?.text ?? '')) end = list.closeOf(end) + 1;
+  return end === list.length;
+}
+
+function filled(name: string, template: string, args: readonly string[]): string | undefined {
+  const isCall = /^[\w]+\(.*\)$/.test(template);
+  const operand = (text: string) => (isCall || isWhole(text) ? text : `(${text})`);
   let isComplete = true;
   let most = 0;
   const text = template.replace(/\{(?:([a-z]+) )?(\d|\*)\}/g, (_, form: string | undefined, place: string) => {
@@ -139,10 +127,13 @@ function filled(template: string, args: readonly string[]): string | undefined {
         : form === 'unit'
           ? part?.toUpperCase()
           : form === 'format'
-            ? formatHere(arg)
-            : arg;
+            ? formatHere(name, arg)
+            : form === 'in'
+              ? arg
+              : operand(arg);
     if (value === undefined || value === '') isComplete = false;
     return value ?? '';
   });
-  return isComplete && most === args.length ? text : undefined;
+  if (!isComplete || most !== args.length) return undefined;
+  return isCall || /^\w+$/.test(text) ? text : `(${text})`;
 }
