@@ -8,6 +8,8 @@ export interface Batch {
   documents: readonly NewDocument[] | DocumentsText;
   /** Ids of documents that are gone at the source, none of them in `documents`. They do not go to the trash. */
   deletes: readonly string[];
+  /** Ids of documents in `documents` whose earlier version goes if they cannot be stored (default: none). */
+  orGone?: readonly string[] | undefined;
   /** What the source remembers from now on. */
   memory?: { source: number; put: ReadonlyMap<string, string>; forget: readonly string[] } | undefined;
   /** The records to store with it, which nobody else changes meanwhile, given what becomes of the documents. */

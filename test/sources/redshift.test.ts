@@ -35,6 +35,24 @@ async function create(name: string, source: Record<string, unknown>, settings = 
 const isActive = (one: any) => one.source.status.state === 'ACTIVE';
 
 describe('a table of PostgreSQL', () => {
+  it('with times that are infinite, or beyond the years of others, is read, and its changes are', async () => {
+    await server.sql('CREATE TABLE endless (id int PRIMARY KEY, until timestamptz)');
+    await server.sql(
+      "INSERT INTO endless VALUES (1, 'infinity'), (2, '-infinity'), (3, '2026-01-01'), (4, '0044-03-15 BC')",
+    );
+    await create('endless', from('endless', { incremental_field: 'until' }));
+    await until(() => service.source('endless'), isActive);
+    expect(await service.count('endless')).toBe(4);
+    await server.sql("INSERT INTO endless VALUES (5, '2026-02-01')");
+    await until(async () => ((await service.count('endless')) === 5 ? true : undefined), Boolean);
+    await server.sql('CREATE TABLE later (id int PRIMARY KEY, until timestamp)');
+    await server.sql("INSERT INTO later VALUES (1, '12345-01-01'), (2, '2026-01-01')");
+    await create('later', from('later', { incremental_field: 'until' }));
+    await until(() => service.source('later'), isActive);
+    await server.sql("INSERT INTO later VALUES (3, '12345-01-02')");
+    await until(async () => ((await service.count('later')) === 3 ? true : undefined), Boolean);
+  });
+
   it('is read whole, then its changes, with types as they are', async () => {
     await server.sql(`CREATE TABLE orders (id bigint PRIMARY KEY, total numeric(12,2), note text, at timestamptz DEFAULT now(),
       day date, tags text[], j jsonb, u uuid, ok boolean, big bigint, long numeric(30,10), b bytea, f float8)`);

@@ -77,7 +77,7 @@ export async function openSource({
         throw lost(name, 'its stream was turned off and on again');
       const log = streamLog(clients.streams, name, stream, asked);
       const places = checkpoint === undefined ? await log.placesNow(signal) : placesFrom(checkpoint['shards']);
-      const notBefore = Number(checkpoint?.['notBefore'] ?? Date.now() - OVERLAP_MS);
+      const notBefore = Number(checkpoint?.['notBefore'] ?? timeThere(clients.tables) - OVERLAP_MS);
       const scan = scanFrom(checkpoint?.['scan']) ?? newScan(table.items);
       let streamMs = checkpoint?.['streamMs'];
       const checkpointWith = (shards: JsonObject): JsonObject => ({
@@ -119,6 +119,11 @@ export async function openSource({
       clients.streams.destroy();
     },
   };
+}
+
+/** The service's own time, which the client knows once it was asked anything and the clock here is another one. */
+function timeThere({ config }: DynamoDBClient): number {
+  return Date.now() + config.systemClockOffset;
 }
 
 function rcuOf(value: JsonValue | undefined): number | undefined {

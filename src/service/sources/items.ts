@@ -59,10 +59,9 @@ export async function documentOf(bytes: Buffer): Promise<{ document: JsonObject 
 export async function documentOfText({
   text,
   timeMs,
-  line,
 }: TextChange): Promise<{ document: JsonObject } | { reason: string }> {
   const read = await documentOf(typeof text === 'string' ? Buffer.from(text) : text);
-  if ('reason' in read) return { reason: line === undefined ? read.reason : `${read.reason} (line ${line})` };
+  if ('reason' in read) return read;
   const { _id, ...document } = read.document;
   if (timeMs !== undefined) document['_event_time'] ??= new Date(timeMs).toISOString();
   return { document };

@@ -182,7 +182,7 @@ function takeEntry(
     });
     isOther();
   } else if (id === null) {
-    ledger.add({ id: derived, document: entry.document, declared, item }, bytes);
+    ledger.add({ id: derived, document: entry.document, declared, item, isOrGone: rows <= object.high }, bytes);
     object.derived = rows;
   } else {
     const { _id, ...document } = entry.document;

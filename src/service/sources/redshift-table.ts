@@ -14,8 +14,8 @@ export interface Table {
   /** The columns that tell its rows apart, at least one. */
   key: string[];
   incremental: Column | undefined;
-  /** Whether the server has PostgreSQL's hashes of texts. */
-  hasHashes: boolean;
+  /** Whether the server is PostgreSQL, with its hashes of texts and infinite times. */
+  isPostgres: boolean;
   /** The types of columns that JSON lacks. */
   declared: ReadonlyMap<string, DeclaredType>;
 }
@@ -32,10 +32,10 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     type: string;
     category: string;
     modifier: string;
-    has_hashes: string;
+    is_postgres: string;
   }>({
     text: `SELECT a.attname AS name, t.typname AS type, ${CATEGORY} AS category, a.atttypmod AS modifier,
-        EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'hashtextextended') AS has_hashes
+        EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'hashtextextended') AS is_postgres
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_type t ON t.oid = a.atttypid
       WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
@@ -76,7 +76,7 @@ export async function describe(client: pg.Client, settings: JsonObject): Promise
     declared: declaredTypes(readers),
     key,
     incremental: field === undefined ? undefined : named(String(field), 'incremental_field'),
-    hasHashes: rows[0]?.has_hashes === 't',
+    isPostgres: rows[0]?.is_postgres === 't',
   };
 }
 
@@ -172,10 +172,17 @@ async function rowsOf(client: pg.Client, text: string, given: string[] = []): Pr
   return rows;
 }
 
-export async function latest(client: pg.Client, { name, incremental }: Table): Promise<string | null> {
+export async function latest(client: pg.Client, { name, incremental, isPostgres }: Table): Promise<string | null> {
   if (incremental === undefined) return null;
-  const [row] = await rowsOf(client, `SELECT max(${quoted(incremental.name)})::varchar FROM ${name}`);
+  // Redshift knows no infinite times.
+  const finite = isPostgres && isTime(incremental) ? `WHERE isfinite(${quoted(incremental.name)})` : '';
+  const [row] = await rowsOf(client, `SELECT max(${quoted(incremental.name)})::varchar FROM ${name} ${finite}`);
   return row?.[0] ?? null;
+}
+
+/** Nothing is later than that, so nothing would be new behind it. */
+export function isInfinite(value: string): boolean {
+  return value === 'infinity' || value === '-infinity';
 }
 
 const TIMES: ReadonlySet<string> = new Set(['timestamp', 'timestamptz']);
@@ -204,8 +211,8 @@ export function isFrom(field: Column, position: string | null): { condition: str
  * they are. Undefined where the server cannot tell, as Redshift.
  */
 export async function digest(client: pg.Client, table: Table, position: string | null): Promise<string | undefined> {
-  const { name, incremental, readers, hasHashes } = table;
-  if (incremental === undefined || !hasHashes) return undefined;
+  const { name, incremental, readers, isPostgres } = table;
+  if (incremental === undefined || !isPostgres) return undefined;
   const { condition, given } = isFrom(incremental, position);
   const row = rowOf(readers.map((reader) => reader.name));
   const hashes = `SELECT count(*), sum(hashtextextended(ROW${row}::text, 0)) FROM ${name} WHERE ${condition}`;

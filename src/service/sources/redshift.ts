@@ -8,6 +8,7 @@ import {
   eachRow,
   estimated,
   isFrom,
+  isInfinite,
   isTime,
   type Key,
   latest,
@@ -25,6 +26,8 @@ import { BATCH_ITEMS_MAX, type SourceBatch, type SourceOptions, type SourceReade
  */
 
 const POLL_MS = 1_000;
+/** A look without an index reads the whole table there: it may take so much of the time. */
+const LOOKING_SHARE = 0.1;
 const ROWS_AT_ONCE = BATCH_ITEMS_MAX;
 /** Rows of the overlap that are known to be stored as they are. */
 const KNOWN_MAX = 50_000;
@@ -47,6 +50,8 @@ interface Reading {
   known: Map<string, string>;
   /** The overlap of a position as all of it was read; absent: none was. */
   seen: { position?: string | null; digest?: string | undefined };
+  /** How long the last look for changes took, in milliseconds. */
+  looked: { ms: number };
 }
 
 export async function openSource(options: SourceOptions): Promise<SourceReader> {
@@ -54,12 +59,15 @@ export async function openSource(options: SourceOptions): Promise<SourceReader> 
   const { using, close } = createConnection(options);
   const known = new Map<string, string>();
   const seen: Reading['seen'] = {};
+  const looked: Reading['looked'] = { ms: 0 };
   return {
-    pollMs: POLL_MS,
+    get pollMs() {
+      return Math.max(POLL_MS, looked.ms / LOOKING_SHARE);
+    },
     check: (signal) => using(signal, async (one) => void (await describe(one, settings))),
     async *read(from, signal) {
       const table = await using(signal, (one) => describe(one, settings));
-      const reading: Reading = { using, settings, table, signal, known, seen };
+      const reading: Reading = { using, settings, table, signal, known, seen, looked };
       let at = (from as unknown as Checkpoint | undefined) ?? {
         position: await using(signal, (one) => latest(one, table)),
         scanned: null,
@@ -138,7 +146,10 @@ function recentBy({ incremental }: Table, position: string | null): (value: stri
   if (position === null) return (value) => value !== null;
   if (!isTime(incremental)) return (value) => value === position;
   // The database writes all of them alike.
-  const oldest = new Date(timeMs(position) - OVERLAP_SECONDS * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+  const ms = timeMs(position);
+  // A year that JavaScript does not know.
+  if (Number.isNaN(ms)) return (value) => value !== null;
+  const oldest = new Date(ms - OVERLAP_SECONDS * 1_000).toISOString().slice(0, 19).replace('T', ' ');
   return (value) => value !== null && value >= oldest;
 }
 
@@ -148,11 +159,16 @@ function timeMs(text: string): number {
 }
 
 /** The rows whose incremental field is as large as before, or larger. */
-async function* follow({ using, table, signal, known, seen }: Reading, from: Checkpoint): AsyncGenerator<SourceBatch> {
+async function* follow(
+  { using, table, signal, known, seen, looked }: Reading,
+  from: Checkpoint,
+): AsyncGenerator<SourceBatch> {
   const { incremental } = table;
   if (incremental === undefined) return;
   const start = from.position;
+  const startedAt = performance.now();
   const overlap = await using(signal, (one) => digest(one, table, start));
+  looked.ms = performance.now() - startedAt;
   if (overlap !== undefined && seen.position === start && seen.digest === overlap) return;
   const { select, read } = rowReader(table);
   const columns = [incremental.name, ...table.key];
@@ -172,16 +188,19 @@ async function* follow({ using, table, signal, known, seen }: Reading, from: Che
       if (known.get(id) !== text) add(collecting, table, row);
       known.delete(id);
       known.set(id, text);
-      if (value !== null) position = value;
+      if (value !== null && !isInfinite(value)) position = value;
       after = value === null ? undefined : [value, ...key];
     };
     const query = `${select} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`;
+    const askedAt = performance.now();
     await using(signal, (one) => eachRow(one, query, given, (values) => take(read(values))));
+    if (rows < ROWS_AT_ONCE) looked.ms = Math.max(looked.ms, performance.now() - askedAt);
     for (const id of known.keys()) {
       if (known.size <= KNOWN_MAX) break;
       known.delete(id);
     }
-    const itemTimeMs = isTime(incremental) && position !== null ? timeMs(position) : undefined;
+    const ms = isTime(incremental) && position !== null ? timeMs(position) : Number.NaN;
+    const itemTimeMs = Number.isNaN(ms) ? undefined : ms;
     const checkpoint = { ...from, position } as unknown as JsonObject;
     if (!collecting.isEmpty) yield collecting.take(checkpoint, { phase: 'changes', itemTimeMs });
     if (rows < ROWS_AT_ONCE) break;

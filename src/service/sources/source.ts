@@ -17,6 +17,10 @@ interface AnyChange {
   declared?: NewDocument['declared'];
   /** What names it at the source, for status and errors, such as `orders/0/17`. */
   item: string;
+  /** The line at which it begins, to be told if it is refused. */
+  line?: number | undefined;
+  /** Whether what is stored under its id has to go if it is refused. */
+  isOrGone?: boolean | undefined;
 }
 
 export interface ParsedChange extends AnyChange {
@@ -32,10 +36,6 @@ export interface TextChange extends AnyChange {
   document?: undefined;
   /** When it was, if it has no `_event_time` itself, in milliseconds since 1970. */
   timeMs?: number | undefined;
-  /** The line at which it begins, to be told if it is refused. */
-  line?: number;
-  /** Whether what is stored under its id has to go if it is refused. */
-  isOrGone?: boolean;
 }
 
 /** Documents that nobody has parsed, numbered: the same as a change for each, for a fraction of the work. */

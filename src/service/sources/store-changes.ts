@@ -112,6 +112,7 @@ async function store(
     documents,
     // What the collection's query leaves out now was perhaps in before.
     deletes,
+    orGone: changes.flatMap(({ id, isOrGone }) => (isOrGone === true ? [id] : [])),
     memory: batch.memory && { source: index, ...batch.memory },
     after,
     records(done) {
@@ -120,11 +121,11 @@ async function store(
         return one.status === 'error' && change !== undefined ? [refusalOf(change, one.message)] : [];
       });
       stopAt(failed[0]);
-      const at = new Date().toISOString();
-      const items = [...refused, ...failed].map(({ item, reason, text = null }) => ({ at, item, reason, text }));
+      const now = new Date().toISOString();
+      const items = [...refused, ...failed].map(({ item, reason, text = null }) => ({ at: now, item, reason, text }));
       const before = stateOf(catalog, placed);
       if (from !== undefined && !isSame(before.checkpoint, from.checkpoint)) throw new MovedError();
-      const state = nextState(before, batch, items.length, at);
+      const state = nextState(before, batch, items.length, now);
       return [putState(placed, state), ...putRefused(catalog, placed, items)];
     },
   });
@@ -189,7 +190,10 @@ async function prepare(
     } else if ('isDropped' in one) {
       deletes.push(change.id);
       dropped += 1;
-    } else refused.push(refusalOf(change, one.problem));
+    } else {
+      refused.push(refusalOf(change, one.problem));
+      if (change.isOrGone === true) deletes.push(change.id);
+    }
   }
   return { ready, refused, dropped, deletes };
 }
@@ -207,11 +211,11 @@ async function parsed(
       all.push(change);
       continue;
     }
-    const { id, item, declared, text, isOrGone } = change;
+    const { id, item, declared, text, line, isOrGone } = change;
     const read = await documentOfText(change);
-    if ('document' in read) all.push({ id, item, declared, document: read.document });
+    if ('document' in read) all.push({ id, item, declared, line, isOrGone, document: read.document });
     else {
-      refused.push(refusedItem(item, read.reason, text));
+      refused.push(refusedItem(item, at(read.reason, line), text));
       if (isOrGone === true) deletes.push(id);
     }
     const turn = pace();
@@ -227,10 +231,13 @@ function declaredOf({ fields, declared }: NewDocument, change: ParsedChange): Ne
   return left.length === 0 ? declared : new Map([...left, ...(declared ?? [])]);
 }
 
-function refusalOf({ item, document, text }: SourceChange, reason: string): RefusedItem {
+function refusalOf({ item, document, text, line }: SourceChange, why: string): RefusedItem {
+  const reason = at(why, line);
   if (text !== undefined) return refusedItem(item, reason, text);
   return { item, reason, text: stringifyJson(document).slice(0, REFUSED_TEXT_MAX) };
 }
+
+const at = (reason: string, line: number | undefined) => (line === undefined ? reason : `${reason} (line ${line})`);
 
 function nextState(before: SourceState, batch: SourceBatch, refused: number, at: string): SourceState {
   const { checkpoint, progress } = batch;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CollectionRecord, ExternalSource } from '../../../src/service/catalog/records.ts';
 import type { SourceBatch } from '../../../src/service/sources/source.ts';
-import { stateOf } from '../../../src/service/sources/states.ts';
+import { refusedItemsOf, stateOf } from '../../../src/service/sources/states.ts';
 import { storeChanges } from '../../../src/service/sources/store-changes.ts';
 import { type Loads, openLoads } from '../loading/loads.ts';
 
@@ -60,3 +60,46 @@ test.each<[string, Partial<SourceBatch>, number]>([
   ]);
   expect(stateOf(catalog, placed)).toMatchObject({ processed: 6, checkpoint: { at: 1 }, lastItem: 'o/2' });
 });
+
+test('of a document that is refused the earlier version goes where its place has another one now, and its line is told', async () => {
+  const { engine, catalog, usage } = loads;
+  const store = async (collection: CollectionRecord, batch: Partial<SourceBatch>) =>
+    await storeChanges({ engine, catalog, usage }, placedIn(collection), batchOf(batch), new AbortController().signal);
+  const bad = '{"n":5,"_event_time":"never"}';
+  const huge = '{"n":1e400}';
+  const again = rows([LINES[0], bad, huge].join('\n'));
+  const forms: [string, Partial<SourceBatch>, number[]][] = [
+    ['gone_rows', { rows: [{ ...again, storedTo: 1 }] }, [1, 3]],
+    ['gone_texts', { changes: [{ ...changed(bad, 1), isOrGone: true }, changed(huge, 2)] }, [1, 3]],
+    [
+      'gone_parsed',
+      {
+        changes: [
+          { ...parsed(bad, 1), isOrGone: true },
+          { ...parsed('{}', 2), document: { n: Infinity }, isOrGone: true },
+        ],
+      },
+      [1],
+    ],
+  ];
+  for (const [name, batch, left] of forms) {
+    const collection = await loads.create(name);
+    await store(collection, { rows: [rows(TEXT)] });
+    await store(collection, batch);
+    const { rows: seen } = await loads.seen(name);
+    expect(
+      seen.map((row) => (row as unknown[])[1]),
+      name,
+    ).toEqual(left);
+    const { refused } = stateOf(catalog, placedIn(collection));
+    expect(refused, name).toBe(2);
+  }
+  const [{ reason } = { reason: '' }] = refusedItemsOf(catalog, placedIn(await recordOf('gone_rows'))).slice(-1);
+  expect(reason).toMatch(/\(line 2\)$/);
+});
+
+async function recordOf(name: string): Promise<CollectionRecord> {
+  const record = loads.catalog.all('collection').get(`commons.${name}`);
+  if (record === undefined) throw new Error(name);
+  return record;
+}

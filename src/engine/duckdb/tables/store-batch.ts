@@ -66,7 +66,11 @@ async function storeRest(
   batch: DocumentsBatch | TextBatch,
   outcome: BatchOutcome,
 ): Promise<void> {
-  outcome.deleted = await deleteVisible(sql, table, [...new Set(batch.deletes)]);
+  const orGone = new Set(batch.orGone);
+  const failed =
+    'bytes' in batch.documents ? [] : batch.documents.filter((_, at) => outcome.documents[at]?.status === 'error');
+  const gone = failed.flatMap(({ id }) => (orGone.has(id) ? [id] : []));
+  outcome.deleted = await deleteVisible(sql, table, [...new Set([...batch.deletes, ...gone])]);
   if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
   await batch.storeRecords(sql, batch.records(outcome));
 }

@@ -5,10 +5,7 @@ import { nameOfToken } from '../paths.ts';
 import { isReserved } from '../syntax-hints.ts';
 import type { TokenList } from '../token-list.ts';
 import { clausesAround } from './clauses.ts';
-import { type Correct, instead } from './faulty.ts';
-
-/** Tokens from `start` up to `end`. */
-type Range = [start: number, end: number];
+import { type Correct, instead, type Range } from './faulty.ts';
 
 /** A GROUP BY ALL that fails, as items of its SELECT have a column beside an aggregate. */
 export interface MixedGroups {
