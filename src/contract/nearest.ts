@@ -70,6 +70,19 @@ export function nearest(name: string, candidates: Iterable<string>, max = 3): st
   return scored.slice(0, max).map((entry) => entry.candidate);
 }
 
+/** Shorter words are others with one letter changed. */
+const WORD_MIN = 5;
+
+/**
+ * Whether `name` is `meant` with a slip: the same but for letter case and separators, or with one letter wrong within it. With
+ * another beginning or end it is a word of its own, such as `stddevp`.
+ */
+export function isSlipWithin(name: string, meant: string): boolean {
+  const [one, other] = [folded(name), folded(meant)];
+  if (one === other) return true;
+  return one.length >= WORD_MIN && one[0] === other[0] && one.at(-1) === other.at(-1) && distance(one, other) === 1;
+}
+
 /** Letters of a name for each that may be wrong in it. */
 const LETTERS_PER_SLIP = 4;
 

@@ -69,8 +69,15 @@ async function parsedInTurns(text: string): Promise<JsonValue | undefined> {
   }
 }
 
+const WHOLE_CHARS_MAX = 10_000;
+
 function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 200) : undefined;
+}
+
+/** What is run: a part of it would be another statement. */
+function wholeTextIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= WHOLE_CHARS_MAX ? value : undefined;
 }
 
 function positionIn(value: unknown): number | undefined {
@@ -95,7 +102,7 @@ export function readFailure(exchange: Exchange, response: RawResponse, nowMs = D
     messageKey: textIn(fields['message_key']),
     line: positionIn(fields['line']),
     column: positionIn(fields['column']),
-    correctedSql: textIn(fields['corrected_sql']),
+    correctedSql: wholeTextIn(fields['corrected_sql']),
     traceId: textIn(fields['trace_id']) ?? textIn(headers['x-trace-id']),
     errorId: textIn(fields['error_id']),
     queryId: textIn(fields['query_id']),

@@ -84,7 +84,7 @@ function strayIn(text: string): Stray | undefined {
   return {
     collection: of.slice(at + ' of '.length),
     path: of.slice(of.indexOf(' of ') + ' of '.length, at),
-    about: about.replace(' (document ', ', document '),
+    about: about.replace(/ \((document|line) /, ', $1 '),
     instead: told.slice(sees + ' sees '.length, end),
   };
 }

@@ -97,6 +97,15 @@ describe('readFailure()', () => {
     });
   });
 
+  test('has SQL that can be run whole, or not at all', () => {
+    const said = (correctedSql: string) =>
+      readFailure(exchange, raw(400, JSON.stringify({ message: 'why', corrected_sql: correctedSql }))).details
+        .correctedSql;
+    const sql = `SELECT 1 WHERE ${'true AND '.repeat(100)}false`;
+    expect(said(sql)).toBe(sql);
+    expect(said('x'.repeat(20_000))).toBeUndefined();
+  });
+
   test.each([
     ['{message}', '{"message":"why"}', 'why'],
     ['{error}', '{"error":"why"}', 'why'],

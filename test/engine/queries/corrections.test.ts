@@ -267,6 +267,8 @@ describe('what is corrected answers what it does in the dialect that it comes fr
     [`SELECT (${AT} - dateadd(day, 1, ${AT}))::VARCHAR FROM docs LIMIT 1`, '-1 day'],
     [`SELECT 100 / safe_divide(50, 2) FROM docs LIMIT 1`, 4],
     [`SELECT 100 / safe_divide(50 + 50, 2 + 2) FROM docs LIMIT 1`, 4],
+    ['SELECT cuont(orderId) FROM docs', 1],
+    [`SELECT dayofweeek(${AT}) FROM docs LIMIT 1`, 6],
     [`SELECT nvl2(NULL OR NULL, 1, 2) FROM docs LIMIT 1`, 2],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x'`, 1],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) IN ('x', 'y')`, 1],
@@ -282,6 +284,29 @@ describe('what is corrected answers what it does in the dialect that it comes fr
     `SELECT to_char(${AT}, 'YYYY-Q') FROM docs`,
     "SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x' OR UNNEST(labels) = 'y'",
     'SELECT explode_outer(labels) FROM docs',
+    // The nearest names mean something else.
+    ...[
+      "eomonth(DATE '2024-02-03')",
+      "json_unquote('x')",
+      'count_big(orderId)',
+      'std(orderId)',
+      'stdevp(orderId)',
+      'stddevp(orderId)',
+      'variance_pop(orderId)',
+      `epoch_millis(${AT})`,
+      'array_first([3, 1])',
+      'array_avg([3, 1])',
+      'list_len([3, 1])',
+      'log1p(12.75)',
+      'expm1(12.75)',
+      'sum_distinct(orderId)',
+      'roundup(12.75)',
+      "byte_length('x')",
+      "contains_substr('aXb', 'x')",
+      `first_day(${AT})`,
+      `yearofweek(${AT})`,
+      'array_sort_desc([3, 1])',
+    ].map((call) => `SELECT ${call} FROM docs`),
   ])('and %s, which has none, is not corrected', async (sql) => {
     expect(await correctedOf(sql)).toBeUndefined();
   });

@@ -87,9 +87,9 @@ describe('the types of columns', () => {
   test('are decided by the last row as by the first', async () => {
     const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n},${n % 2 === 0},,`);
     const { columns, rows: found } = await loaded(lines('a,b,c,d,e', ...rows, '1.5,x,no,7,2024-01-01'));
-    expect(columns).toEqual(['a DOUBLE', 'b VARCHAR', 'c VARCHAR', 'd BIGINT', 'e DATE']);
+    expect(columns).toEqual(['a DOUBLE', 'b BIGINT', 'c VARCHAR', 'd BIGINT', 'e DATE', '_strays JSON']);
     expect(found.at(-1)).toEqual([1.5, 'x', 'no', 7, '2024-01-01']);
-    expect(found[1]).toEqual([1, '1', 'false', null, null]);
+    expect(found[1]).toEqual([1, 1, 'false', null, null]);
   });
 
   test.each([
@@ -122,6 +122,59 @@ describe('the types of columns', () => {
     const { columns, rows } = await loaded(lines('a', cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell));
     expect(columns).toEqual([`a ${type}`]);
     if (type === 'VARCHAR' || type.startsWith('TIME')) expect(rows).toEqual([[cell]]);
+  });
+
+  test.each<[string, string[], string, string]>([
+    [
+      'zones',
+      ['2024-10-27T02:30:00+02:00', '2024-10-27T02:30:00+01:00', '2024-12-31T23:30:00-0500', '2025-01-01T00:15:00Z'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2025-01-01T04:30:00Z',
+    ],
+    [
+      'fractions',
+      ['2024-03-30T12:00:00Z', '2024-03-30T12:00:00.500Z', 'n/a'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-03-30T12:00:00.5Z',
+    ],
+    ['separators', ['2024-01-01T10:00', '2024-01-01 10:00:00.25', ''], 'TIMESTAMP', '2024-01-01T10:00:00.25Z'],
+    ['minutes', ['2024-01-01T10:00', '2024-01-01T09:00'], 'TIMESTAMP', '2024-01-01T10:00:00Z'],
+    ['dates, too', ['2024-01-02', '2024-01-01T10:00:00'], 'TIMESTAMP', '2024-01-02T00:00:00Z'],
+    ['dates but for words', ['2024-01-02', 'unknown', '2024-01-01'], 'DATE', '2024-01-02T00:00:00Z'],
+  ])('are times however each is spelled: %s', async (_, cells, type, latest) => {
+    const { columns, rows } = await loaded(lines('a', ...cells));
+    expect(columns.slice(0, 1)).toEqual([`a ${type}`]);
+    expect(rows).toEqual(cells.filter((cell) => cell !== '').map((cell) => [cell]));
+    const [found] = await rowsOf(
+      loads.engine,
+      'SELECT max(a)::TIMESTAMPTZ = $1::TIMESTAMPTZ FROM docs'.replaceAll('$1', `'${latest}'`),
+    );
+    expect(found).toEqual([true]);
+  });
+
+  test.each<[string, string[], string]>([
+    ['7', ['7', 'N/A', '-', '12.5', '3'], 'DOUBLE'],
+    ['integers', ['7', 'null', '9007199254740993'], 'BIGINT'],
+    ['few words', [...Array.from({ length: 40 }, (_, n) => `${n}`), 'keine'], 'BIGINT'],
+    ['more words than values', ['7', 'n/a', '-'], 'VARCHAR'],
+    ['many words', ['1', '2', '3', 'A', 'B'], 'VARCHAR'],
+    ['other digits', [...Array.from({ length: 40 }, (_, n) => `${n}`), '1,200'], 'VARCHAR'],
+    ['leading zeros', ['10115', '10117', '01067'], 'VARCHAR'],
+    ['times with and without zone', ['2024-01-01T10:00:00Z', '2024-01-01T10:00:00', '2024-01-01T10:00:00'], 'VARCHAR'],
+    ['days that are none', ['2024-01-01', '2024-02-30', '2024-01-03'], 'VARCHAR'],
+  ])('are numbers, but for words beside them: %s', async (_, cells, type) => {
+    const { columns, rows } = await loaded(
+      lines('a', ...cells.map((cell) => (cell.includes(',') ? `"${cell}"` : cell))),
+    );
+    expect(columns[0]).toBe(`a ${type}`);
+    const isNumber = (cell: string) => type !== 'VARCHAR' && /^-?\d/.test(cell);
+    const shown = (cell: string) =>
+      isNumber(cell) && Number.isSafeInteger(Number(cell))
+        ? Number(cell)
+        : isNumber(cell) && cell.includes('.')
+          ? Number(cell)
+          : cell;
+    expect(rows).toEqual(cells.map((cell) => [shown(cell)]));
   });
 
   test('are text for times where the collection recognizes none', async () => {

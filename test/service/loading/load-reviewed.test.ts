@@ -30,12 +30,16 @@ describe('a load', () => {
     );
   });
 
-  it('of CSV says which few cells make a column text', async () => {
+  it('of CSV says which few cells are beside a column, and which make it text', async () => {
     const name = await bench.create();
     const rows = Array.from({ length: 3_000 }, (_, n) => `${n},${n === 2_500 ? 'N/A' : n / 4}`);
     const { warnings } = await bench.load(name, csv(rows), { format: 'csv' });
     expect(warnings).toEqual([
-      '"n" is text, since 1 of 3,000 values is no number as JSON writes it: line 2,502 has "N/A".',
+      `1 value of "n" of commons.${name} does not fit its type DOUBLE (line 2,502 has "N/A"): SELECT of the field shows it as given, what SQL computes sees NULL, and (_strays->>'n') has it.`,
+    ]);
+    const odd = rows.map((row, n) => (n === 2_500 ? `${n},1.000` : row)).concat('3000,007');
+    expect((await bench.load(await bench.create(), csv(odd), { format: 'csv' })).warnings).toEqual([
+      '"n" is text, since 1 of 3,001 values is no number as JSON writes it: line 3,002 has "007".',
     ]);
     const many = rows.map((row, n) => (n % 2 === 0 ? row : `${n},x`));
     expect((await bench.load(await bench.create(), csv(many), { format: 'csv' })).warnings).toEqual([]);

@@ -8,6 +8,7 @@ import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { besideNotes } from './beside.ts';
 import { cellSql, cellValue, cellValueFor, givenValue } from './csv-cells.ts';
+import { mixedSql } from './csv-mixed.ts';
 import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
@@ -35,9 +36,9 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const sql = cellAt(at);
     const given = types[at];
     if (given === undefined) {
-      const { kind, shape } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
-      const value = kind === undefined ? sql : cellSql(sql, kind);
-      columns.push({ name, shape, sql: value, cell: { sql, kind, given } });
+      const { kind, shape, mixed } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
+      const value = kind === undefined ? sql : mixed === undefined ? cellSql(sql, kind) : mixedSql(sql, kind);
+      columns.push({ name, shape, sql: value, cell: { sql, kind, given, mixed } });
     } else columns.push(await givenColumn(ask, all, { name, sql, given }, noValues, rows.parts.length === 0));
   }
   const almost = columns.flatMap(({ name, cell }) => {
@@ -137,8 +138,9 @@ function csvDocument(
 }
 
 function fieldValue(cell: string, column: RowColumn | undefined, held: Shape | undefined): JsonValue {
-  const kind = column?.cell?.kind;
+  const { kind, mixed } = column?.cell ?? {};
   if (held === 'string') return cell;
+  if (column !== undefined && mixed !== undefined) return cellValueFor(cell, column.shape);
   if (kind === undefined && held !== undefined) return cellValueFor(cell, held);
   return cellValue(cell, kind);
 }

@@ -2,6 +2,7 @@ import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, possibleKinds, timeKindOf } from './csv-cells.ts';
+import { type Mixed, mixedLook, mostOf } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -9,8 +10,10 @@ export interface CellsAre {
   /** Undefined: text. */
   kind: CellKind | undefined;
   shape: Shape;
-  /** For text: the kind of its first cells. */
+  /** For text: the kind of its first cells, or of most. */
   tried?: CellKind | undefined;
+  /** That not all of them are of this kind. */
+  mixed?: Mixed | undefined;
 }
 
 /** Rows, and cells, that are looked at before those of all rows are tried for one kind each. */
@@ -28,11 +31,13 @@ interface Open {
   kinds: readonly CellKind[] | undefined;
   /** The widest kind that its first cells have, and not all of them. */
   tried?: CellKind | undefined;
+  /** What most of its first cells are. */
+  most: 'number' | 'time' | undefined;
 }
 
 /**
- * What all cells of each column are, in every row of `from`: text unless all of them are of one kind. `times`: whether
- * times are recognized.
+ * What all cells of each column are, in every row of `from`: text unless all of them are of one kind, or nearly (`csv-mixed.ts`).
+ * `times`: whether times are recognized.
  */
 export async function cellKinds(
   ask: Ask,
@@ -44,15 +49,10 @@ export async function cellKinds(
   if (cells.length === 0) return found;
   const limit = Math.max(1, Math.min(SAMPLE_ROWS, Math.floor(SAMPLE_CELLS / cells.length)));
   const sample = await ask(`SELECT ${cells.map(beginning).join(', ')} FROM ${from} LIMIT ${limit}`);
-  const all = cells.map(
-    (sql, index): Open => ({
-      sql,
-      kinds: kindsOfAll(
-        sample.map((row) => row[index]),
-        times,
-      ),
-    }),
-  );
+  const all = cells.map((sql, index): Open => {
+    const first = sample.map((row) => row[index]);
+    return { sql, kinds: kindsOfAll(first, times), most: mostOf(first, times) };
+  });
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const some = all.slice(at, at + AT_ONCE);
     // A column may be empty at the beginning.
@@ -63,8 +63,43 @@ export async function cellKinds(
       times,
     );
     for (let left = some; left.length > 0; ) left = await settle(ask, from, left, found);
+    await lookAgain(ask, from, some, found);
   }
   return found;
+}
+
+/** Looks at columns of text of which most is something else. */
+async function lookAgain(
+  ask: Ask,
+  from: string,
+  columns: readonly Open[],
+  found: Map<string, CellsAre>,
+): Promise<void> {
+  const looks = columns.flatMap(({ sql, most }) => {
+    const { shape, tried } = found.get(sql) ?? {};
+    const what = tried === undefined ? most : isTimeShape(tried) ? 'time' : tried === 'boolean' ? undefined : 'number';
+    return shape !== 'string' || what === undefined ? [] : [{ sql, what, tried, look: mixedLook(sql, what) }];
+  });
+  if (looks.length === 0) return;
+  const [row = []] = await ask(`SELECT ${looks.flatMap(({ look }) => look.figures).join(', ')} FROM ${from}`);
+  let at = 0;
+  for (const { sql, what, tried, look } of looks) {
+    const values = row.slice(at, at + look.figures.length);
+    at += look.figures.length;
+    const mixed = look.mixed(values);
+    if (mixed === undefined) {
+      found.set(sql, { kind: undefined, shape: 'string', tried: tried ?? (what === 'number' ? 'double' : undefined) });
+      continue;
+    }
+    const { kind } = mixed;
+    const isSmall = kind === 'integer' && (await isAllSafe(ask, from, cellSql(sql, kind)));
+    found.set(sql, { kind, shape: shapeOf(kind, isSmall), mixed });
+  }
+}
+
+async function isAllSafe(ask: Ask, from: string, sql: string): Promise<boolean> {
+  const [row = []] = await ask(`SELECT bool_and(${isSafe(sql)}) FROM ${from}`);
+  return row[0] !== false;
 }
 
 /** SQL for as much of a cell as tells what it may be. */
@@ -121,8 +156,8 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
   return left;
 }
 
-/** The most cells of another kind that are told of, as a share: with more, a column is text for good reason. */
-const FEW = 1 / 20;
+/** A column with no fewer cells of another kind than this share is text for good reason, and not told of. */
+const FEW = 1 / 2;
 const SHOWN_CHARS = 40;
 
 /** Tells of columns that are text for the sake of a few cells. */
@@ -144,7 +179,7 @@ export async function fewOthers(
   const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
   return columns.flatMap(({ name, tried }, index) => {
     const [count, others, line, cell] = row.slice(4 * index);
-    if (Number(others) > Number(count) * FEW) return [];
+    if (Number(others) >= Number(count) * FEW) return [];
     const what = isTimeShape(tried)
       ? 'time like the others'
       : tried === 'boolean'

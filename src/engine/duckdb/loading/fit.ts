@@ -1,11 +1,13 @@
+import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { EXTRA_COLUMN, quoteText } from '../sql/names.ts';
 import { convert, toJson } from '../tables/alter.ts';
-import { type TableShape, widenTable } from '../tables/columns.ts';
+import { hasOwnStrays, type TableShape, widenTable } from '../tables/columns.ts';
 import { isShortDecimal, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
+import { isAlike, strayOf } from './csv-mixed.ts';
 import { isSafe } from './csv-types.ts';
 import { noneOf, type RowColumn, type RowKey } from './relation.ts';
 
@@ -17,6 +19,8 @@ export interface RowsPlan {
   targets: readonly (readonly [column: string, sql: string])[];
   /** SQL condition for the rows of which every value fits; undefined: all do. The others have to become documents. */
   fits: string | undefined;
+  /** Columns of which some cells, words, are beside them. */
+  strayed: readonly RowColumn[];
 }
 
 /** What a column holds of the values of rows. */
@@ -25,6 +29,8 @@ interface Fit {
   value: string;
   /** SQL condition for the rows whose value fits; undefined: all do. */
   fits?: string;
+  /** SQL for the text that is beside the column as its value does not give it back; undefined: there is none. */
+  stray?: string;
 }
 
 /** How rows go into a table of this shape, so that the table is as with documents of the same rows. */
@@ -37,20 +43,32 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
   const targets: [string, string][] = [];
   const conditions: string[] = [];
   const extras: RowColumn[] = [];
+  const strays = new Map<string, string>();
+  const strayed: RowColumn[] = [];
+  const isWithoutStrays = hasOwnStrays(before.columns);
   for (const column of columns) {
     if (extra.has(column.name)) extras.push(column);
     const held = shapes.get(column.name);
     if (extra.has(column.name) || held === undefined) continue;
-    const fit = fitColumn(column, held);
+    const fit = fitColumn(column, held, isWithoutStrays);
     shapes.set(column.name, fit.shape);
     targets.push([column.name, fit.value]);
     if (fit.fits !== undefined) conditions.push(`NOT coalesce(${fit.fits}, false)`);
+    if (fit.stray === undefined) continue;
+    strays.set(column.name, fit.stray);
+    if ((column.cell?.mixed?.others ?? 0) > 0) strayed.push(column);
   }
+  if (strays.size > 0) targets.push([STRAYS_COLUMN, straysSql(strays)]);
   if (extras.length > 0) targets.push([EXTRA_COLUMN, extraSql(extras)]);
   for (const { isUntyped, sql } of extras) if (isUntyped === true) conditions.push(`(${sql} IS NOT NULL)`);
-  const isSame = placed === before && targets.every(([name]) => shapes.get(name) === before.columns.get(name));
+  const isSame =
+    placed === before &&
+    targets.every(([name]) => shapes.get(name) === before.columns.get(name)) &&
+    [...strays.keys()].every((name) => before.strays.has(name));
+  const withStrays = new Set([...placed.strays, ...strays.keys()]);
   return {
-    shape: isSame ? before : { ...placed, columns: shapes },
+    shape: isSame ? before : { ...placed, columns: shapes, strays: withStrays },
+    strayed,
     targets,
     fits: noneOf([key.isUnsure, ...conditions]),
   };
@@ -58,8 +76,22 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
 
 /** Keys without a value are missing ones. As text, since planning as many arguments of `json_object` takes much longer. */
 function extraSql(columns: readonly RowColumn[]): string {
-  const members = columns.map(
-    ({ name, shape, sql }) => `${quoteText(`${JSON.stringify(name)}:`)} || CAST(${toJson(shape, sql)} AS VARCHAR)`,
+  const members = columns.map((column) => `${quoteText(`${JSON.stringify(column.name)}:`)} || ${jsonOf(column)}`);
+  return `CAST(nullif(concat('{', concat_ws(',', ${members.join(', ')}), '}'), '{}') AS JSON)`;
+}
+
+/** SQL for the value of a column as JSON text. */
+function jsonOf({ shape, sql, cell }: RowColumn): string {
+  const value = `CAST(${toJson(shape, sql)} AS VARCHAR)`;
+  if (cell?.mixed === undefined) return value;
+  const text = `CAST(to_json(${cell.sql}) AS VARCHAR)`;
+  return isTimeShape(shape) ? text : `coalesce(${value}, ${text})`;
+}
+
+/** SQL for the texts that are beside their columns. */
+function straysSql(strays: ReadonlyMap<string, string>): string {
+  const members = [...strays].map(
+    ([name, sql]) => `${quoteText(`${JSON.stringify(placeOf([name]))}:`)} || CAST(to_json(${sql}) AS VARCHAR)`,
   );
   return `CAST(nullif(concat('{', concat_ws(',', ${members.join(', ')}), '}'), '{}') AS JSON)`;
 }
@@ -75,8 +107,9 @@ export function withColumns(plan: RowsPlan, columns: readonly RowColumn[], shape
   return { ...plan, shape, targets };
 }
 
-function fitColumn(column: RowColumn, held: Shape): Fit {
+function fitColumn(column: RowColumn, held: Shape, isWithoutStrays: boolean): Fit {
   const { shape, sql, cell } = column;
+  if (cell?.mixed !== undefined) return fitMixed(column, cell, isWithoutStrays && held === 'null' ? 'string' : held);
   if (shape === 'null') return { shape: held, value: `CAST(NULL AS ${typeOf(held)})` };
   if (column.isUntyped === true) return asDocuments(held, sql);
   if (held === 'null') return { shape, value: sql };
@@ -105,6 +138,19 @@ function fitCell(cell: string, kind: CellKind | undefined, held: Shape): Fit | u
     value: cellSql(cell, wanted),
     fits: `(${cell} IS NULL OR (${isOfKind(cell, wanted)}${isShort}))`,
   };
+}
+
+/** What a column has of cells of several kinds, of which nearly all are what its values are. */
+function fitMixed(column: RowColumn, { sql: cell, kind }: NonNullable<RowColumn['cell']>, held: Shape): Fit {
+  const { shape, sql } = column;
+  if (held === 'string') return { shape: held, value: cell };
+  if (kind !== undefined && (held === 'null' || held === shape))
+    return { shape, value: sql, stray: strayOf(cell, kind) };
+  if (kind !== undefined && isTimeShape(held) && isAlike(kind, held))
+    return { shape: held, value: sql, stray: strayOf(cell, held) };
+  const areNumbers = [shape, held].every((one) => one === 'double' || INTEGERS.includes(one));
+  if (kind !== undefined && areNumbers) return { ...fitValue(column, held), stray: strayOf(cell, kind) };
+  return asDocuments(held, cell);
 }
 
 function kindFor(held: Shape): CellKind | undefined {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../contract/json/json.ts';
 import type { DeclaredType } from '../../documents.ts';
 import type { Shape } from '../values/shape.ts';
 import type { CellKind } from './csv-cells.ts';
+import type { Mixed } from './csv-mixed.ts';
 
 /** Runs a statement that only reads. */
 export type Ask = (text: string) => Promise<DuckDBValue[][]>;
@@ -15,8 +16,8 @@ export interface RowColumn {
   shape: Shape;
   /** SQL for its value, among the columns of a part: of the type of its shape. */
   sql: string;
-  /** The text of a cell of CSV: SQL for it, what all cells are, and the type that they were given. */
-  cell?: { sql: string; kind: CellKind | undefined; given: ColumnType | undefined };
+  /** The text of a cell of CSV: SQL for it, what all cells are, or most, and the type that they were given. */
+  cell?: { sql: string; kind: CellKind | undefined; given: ColumnType | undefined; mixed?: Mixed | undefined };
   /** The type that a document declares. */
   declared?: DeclaredType | undefined;
   /** Whether each row with a value has to become a document. */

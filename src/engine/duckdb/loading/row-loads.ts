@@ -1,20 +1,24 @@
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { Engine } from '../../engine.ts';
+import { placeOf, strayRead } from '../../../contract/strays.ts';
+import { cut } from '../../../contract/text.ts';
+import type { Engine, FieldNews } from '../../engine.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
 import { engineErrorText, isDiskFull, isFatal } from '../connections/engine-error.ts';
 import { createSessions } from '../connections/sessions.ts';
+import { quoteName } from '../sql/names.ts';
 import { requireTable, type Table } from '../tables/catalog.ts';
 import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
 import type { Shape } from '../values/shape.ts';
 import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
+import { kindName } from './csv-mixed.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { openedRows } from './opened-rows.ts';
 import { parquetRelation } from './parquet-relation.ts';
-import type { Ask, Part, Relation, RelationOptions } from './relation.ts';
+import type { Ask, Part, Relation, RelationOptions, RowColumn } from './relation.ts';
 import { findRefused, handOver } from './row-documents.ts';
 
 const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
@@ -122,6 +126,13 @@ async function load(
     await read((_, connection) => handOver(connection, relation, refused, take, signal));
     return;
   }
+  /** Columns of which some cells are beside them, and how many of these documents have told of. */
+  const strayed = new Map<string, RowColumn>();
+  const told = new Map<string, number>();
+  const onNews = (news: FieldNews) => {
+    for (const { path, count } of news.strays) told.set(path, (told.get(path) ?? 0) + count);
+    options.onNews?.(news);
+  };
   const parts: readonly (Part | undefined)[] = relation.parts.length === 0 ? [undefined] : relation.parts;
   for (const part of parts) {
     signal.throwIfAborted();
@@ -129,8 +140,9 @@ async function load(
     let others: DuckDBValue[][] = [];
     await withTable(context, id, async (table) => {
       const plan = await planFor(context, table, relation, read);
+      for (const column of plan.strayed) strayed.set(column.name, column);
       const own = { part: part ?? NO_ROWS, refused: part && refused.get(part) };
-      adding = { relation, plan, options, progress: outcome, ...own };
+      adding = { relation, plan, options: { ...options, onNews }, progress: outcome, ...own };
       others = await addPart(context, table, adding);
     });
     if (adding !== undefined && others.length > 0) {
@@ -141,6 +153,29 @@ async function load(
     outcome.rows += part?.rows ?? 0;
     options.tell(outcome);
   }
+  outcome.notes = [...relation.notes, ...strayNotes(requireTable(catalog, id), strayed.values(), told)];
+}
+
+const STRAYED_SHOWN = 10;
+const CELL_CHARS_MAX = 40;
+
+/** Tells of cells that are beside their columns, as writes of documents do. */
+function strayNotes(
+  { workspace, name: collection }: Table,
+  columns: Iterable<RowColumn>,
+  told: ReadonlyMap<string, number>,
+): string[] {
+  return [...columns].slice(0, STRAYED_SHOWN).flatMap(({ name, cell }) => {
+    if (cell?.mixed === undefined) return [];
+    const { kind, line, cell: text } = cell.mixed;
+    const others = cell.mixed.others - (told.get(quoteName(name)) ?? 0);
+    if (others <= 0) return [];
+    const [values, do_, them] = others === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
+    const shown = JSON.stringify(cut(text, CELL_CHARS_MAX));
+    return [
+      `${others.toLocaleString('en-US')} ${values} of ${quoteName(name)} of ${workspace}.${collection} ${do_} not fit its type ${kindName(kind)} (line ${line.toLocaleString('en-US')} has ${shown}): SELECT of the field shows ${them} as given, what SQL computes sees NULL, and ${strayRead(placeOf([name]))} has ${them}.`,
+    ];
+  });
 }
 
 const NAMES_SHOWN = 20;

@@ -1,3 +1,4 @@
+import { isSlipWithin } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
@@ -30,11 +31,16 @@ const dialectCall: Correct = (faulty) => {
   return calls.map((call) => [instead(faulty, at, list.closeOf(at + 1) + 1, call)]);
 };
 
-/** A misspelt function. */
+/** Functions of other dialects that are one letter from another one here. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['array_avg', 'make_timestamp_ntz']);
+
+/** A misspelt function. The nearest one to a function of another dialect means something else. */
 const functionName: Correct = (faulty) => {
   const { said, list, at } = faulty;
   const meant = between(said.slice(said.indexOf('Did you mean "')), 'Did you mean "', '"');
   if (!said.startsWith('Function "') || meant === undefined || !isCall(list, at)) return [];
+  const name = wordOf(list[at]);
+  if (ELSEWHERE.has(name) || !isSlipWithin(name, meant)) return [];
   return [[instead(faulty, at, at + 1, meant)]];
 };
 
