@@ -43,7 +43,7 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   [/at or near "-"/, 'Names with "-" or dots need quotes: "my-ws"."my-coll"; otherwise correct the SQL.'],
   [
     /^Could not convert string/,
-    'A text stands where a number is needed: give a parameter as a JSON number or with its type, e.g. "int"; a column of mixed texts by TRY_CAST(x AS DOUBLE).',
+    'A text stands where a number is needed: give a parameter as a JSON number or with its type, e.g. "int"; a column of mixed texts by TRY_CAST(x AS DOUBLE), which is NULL for those that are none: count these.',
   ],
 ];
 

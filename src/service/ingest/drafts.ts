@@ -13,6 +13,8 @@ export interface Draft {
   problem: string | null;
   /** Whether the collection's query leaves it out. */
   isDropped?: boolean;
+  /** Whether its event time was read from a number that is about 1970 as microseconds. */
+  isNear1970?: boolean;
   /** Whether it came from text of the collection's file. */
   readonly isFromFile: boolean;
 }

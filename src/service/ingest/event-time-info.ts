@@ -6,7 +6,7 @@ import { cut } from '../../contract/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { EventTimeRecord } from '../catalog/records.ts';
 import type { Draft } from './drafts.ts';
-import { eventTimeMicros, isEventTime, isoTime, offsetMinutes } from './event-time.ts';
+import { eventTimeMicros, isEventTime, isNear1970, isoTime, offsetMinutes } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';
 import { fieldPath, valueAt } from './field-path.ts';
 
@@ -104,6 +104,11 @@ export function plainTime({ format, timeZone }: EventTimeRecord, value: string |
   return micros !== undefined && micros !== null && isEventTime(micros) ? micros : undefined;
 }
 
+/** As `isNear1970`, of a value in the field that the settings name: a number is of microseconds unless they say otherwise. */
+export function isFieldNear1970({ format }: EventTimeRecord, value: JsonValue | undefined): boolean {
+  return format === ISO && isNear1970(value);
+}
+
 /**
  * Event times in microseconds, in the order of `drafts`, from the field that the collection's settings name: as the
  * mappings left it, or else as received. Null if the document has none. If a value does not fit the format, its draft
@@ -124,6 +129,7 @@ export async function readEventTimes(
     const value = values[index] ?? null;
     if (value === null) return null;
     const micros = found[index] ?? null;
+    if (isFieldNear1970(info, value)) draft.isNear1970 = true;
     if (micros !== null && isEventTime(micros)) return micros;
     const text = stringifyJson(value);
     const shown = cut(text, SHOWN_MAX);

@@ -121,5 +121,6 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const size = measure(draft.fields);
   if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
   const document = { id, eventTimeMicros: eventTime, fields, declared: draft.declared };
-  return { isFromFile, document, bytes: size.bytes, isNear1970: readTime === null && isNear1970(_event_time) };
+  const isNear = readTime === null ? isNear1970(_event_time) : draft.isNear1970 === true;
+  return { isFromFile, document, bytes: size.bytes, isNear1970: isNear };
 }

@@ -3,7 +3,7 @@ import type { DocumentsText } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { newDocumentId } from './document-id.ts';
 import { eventTimeMicros, isNear1970 } from './event-time.ts';
-import { plainTime, plainTimeField } from './event-time-info.ts';
+import { isFieldNear1970, plainTime, plainTimeField } from './event-time-info.ts';
 import { problemOfIdField, withIdField } from './id-field.ts';
 import { readGiven } from './intake.ts';
 import { isTooOld } from './write-warnings.ts';
@@ -34,7 +34,8 @@ export function textIntake(collection: CollectionRecord, idField?: string): Text
     },
     readTime(value, isField) {
       const micros = isField && info !== null ? plainTime(info, value) : eventTimeMicros(value);
-      const isOdd = micros === undefined || (!isField && isNear1970(value)) || isTooOld(collection, micros);
+      const isNear = isField && info !== null ? isFieldNear1970(info, value) : isNear1970(value);
+      const isOdd = micros === undefined || isNear || isTooOld(collection, micros);
       return isOdd ? undefined : micros;
     },
     read(json: JsonValue) {
@@ -49,7 +50,8 @@ export function textIntake(collection: CollectionRecord, idField?: string): Text
       }
       if (idField === undefined && (json['_id'] ?? null) === null) made.add(document.id);
       if (isTooOld(collection, document.eventTimeMicros)) old.add(document.id);
-      if (own === null && isNear1970(json['_event_time'])) early.add(document.id);
+      const isNear = own !== null && info !== null ? isFieldNear1970(info, own) : isNear1970(json['_event_time']);
+      if (isNear) early.add(document.id);
       return document;
     },
     told(outcomes) {

@@ -125,6 +125,6 @@ export function droppedWarnings({ workspace, name }: CollectionRecord, dropped: 
 export function near1970Warnings(near1970: number): string[] {
   if (near1970 === 0) return [];
   return [
-    `${counted(near1970, 'documents')} of this write ${near1970 === 1 ? 'has' : 'have'} an _event_time about 1970: as a number it counts microseconds since 1970. Send seconds times 1000000, milliseconds times 1000, or ISO-8601 text; or make the collection with "event_time_info": {"field": "_event_time", "format": "seconds_since_epoch"} (or milliseconds_since_epoch).`,
+    `${counted(near1970, 'documents')} of this write ${near1970 === 1 ? 'has' : 'have'} an _event_time about 1970: as a number it counts microseconds since 1970. Send seconds times 1000000, milliseconds times 1000, or ISO-8601 text; or make the collection with "event_time_info": {"field": "_event_time" or another one, "format": "seconds_since_epoch" or "milliseconds_since_epoch"}.`,
   ];
 }

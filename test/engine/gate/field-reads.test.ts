@@ -73,11 +73,24 @@ describe('JSON that is compared as its text is warned about in every answer', ()
     'WITH c AS (SELECT price AS p, max(price) AS q FROM mixed GROUP BY 1) SELECT p FROM c',
     'SELECT max(CASE WHEN n > 1 THEN price ELSE 0 END) FROM mixed',
     'SELECT max(price) FROM joined',
+    'SELECT price FROM mixed ORDER BY 1 DESC',
+    'SELECT price AS w FROM mixed ORDER BY w',
+    'SELECT DISTINCT price FROM mixed ORDER BY 1',
+    'SELECT price, count(*) FROM mixed GROUP BY 1 ORDER BY 1',
+    'WITH t AS (SELECT price AS w FROM mixed) SELECT max(w) FROM t',
+    'SELECT max(v) FROM (SELECT w AS v FROM (SELECT price AS w FROM mixed))',
   ])('%s', async (sql) => {
     const of = sql.includes('joined') ? 'joined' : 'mixed';
     expect(await warningsOf(sql)).toEqual([
       expect.stringMatching(new RegExp(`^price of commons\\.${of} is JSON.* by its text`, 'i')),
     ]);
+  });
+
+  test.each([
+    'SELECT price, count(*) FROM mixed GROUP BY ALL ORDER BY ALL',
+    'SELECT * FROM (SELECT price w FROM mixed) ORDER BY w',
+  ])('beside other warnings: %s', async (sql) => {
+    expect(await warningsOf(sql)).toContainEqual(expect.stringMatching(/^price of commons\.mixed is JSON/));
   });
 
   test.each([
@@ -231,6 +244,7 @@ describe('what cannot be meant', () => {
       'lines[0] is always null: the items of a list count from 1, so lines[1] is the first.',
     ],
     ['SELECT i.lines[0] FROM inv i', 'i.lines[0] is always null'],
+    ["SELECT split(_id, '.')[0] FROM inv", '(…)[0] is always null: the items of a list count from 1'],
     ["SELECT count(*) FROM plain WHERE typeof(n) = 'VARCHAR'", "TYPEOF is never 'VARCHAR': it gives int,"],
     ["SELECT typeof(n) IN ('BIGINT', 'int') FROM plain", "TYPEOF is never 'BIGINT'"],
     [

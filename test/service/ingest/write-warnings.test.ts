@@ -69,8 +69,9 @@ describe('a write of values that do not fit their fields', () => {
 
   it('does so by settings that have documents parsed, by a patch, and by a restore', async () => {
     await create({ event_time_info: { field: 'at' } });
-    await add({ _id: '1', at: 1, list: ['x'], o: { n: 1 } }, { _id: '2', at: 1, list: ['y'] });
-    expect((await add({ _id: '3', at: 1, o: 'none' })).warnings).toEqual([
+    const at = '2026-01-31';
+    await add({ _id: '1', at, list: ['x'], o: { n: 1 } }, { _id: '2', at, list: ['y'] });
+    expect((await add({ _id: '3', at, o: 'none' })).warnings).toEqual([
       expect.stringMatching(/^1 value of "o" of .* type STRUCT\("n" BIGINT\) \(document "3" has text\)/),
     ]);
     expect((await patch('2', { op: 'replace', path: '/list', value: 5 })).warnings).toEqual([
@@ -188,6 +189,17 @@ describe('a write of an _event_time in seconds or milliseconds', () => {
       expect.stringMatching(/^2 documents .* about 1970: as a number it counts microseconds .*"event_time_info": \{/),
     ]);
     expect(await add(...fine)).not.toHaveProperty('warnings');
+  });
+
+  it.each([
+    ['as text', { field: 'at' }],
+    ['parsed', { field: 'o.at' }],
+  ])('says so in a field that the collection takes it from, %s', async (_, info) => {
+    await create({ event_time_info: info });
+    const of = (at: number) => ({ at, o: { at } });
+    expect((await add(of(1_705_312_800_000), of(1_705_312_800_000_000))).warnings).toEqual([
+      expect.stringMatching(/^1 document .* about 1970/),
+    ]);
   });
 
   it('says nothing where the collection names the unit', async () => {

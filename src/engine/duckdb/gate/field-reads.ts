@@ -72,6 +72,7 @@ export function fieldReads(
   const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
   visit(walk, plain ? { ...query, select_list: [...plain.computed, ...usedAgain(query)] } : query, false);
+  for (let level = 0; level < SORTED_LEVELS; level++) visitSorted(walk, query);
   const whole = plain ? newWalk() : walk;
   if (plain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
   const paths = [...walk.paths.values()];
@@ -124,6 +125,26 @@ function usedAgain(query: Node): Node[] {
       sorted.includes(at + 1) || (star >= 0 && star <= at && sorted.some((number) => Number(number) > star));
     return isNumbered || names.has(foldName(textOf(item['alias'])));
   });
+}
+
+/** Queries around one another of which the outer ones compare what the inner ones only show, under another name. */
+const SORTED_LEVELS = 3;
+
+/** What is compared though it is only shown: by its number or alias in ORDER BY, and by its alias elsewhere. */
+function visitSorted(walk: Walk, query: Node): void {
+  const names = new Set(
+    [...walk.compared.values()].flatMap(([name, ...more]) => (more.length > 0 ? [] : [foldName(name ?? '')])),
+  );
+  for (const node of nodesIn(query)) {
+    const list = nodesOf(node['select_list']);
+    const orders = nodesOf(node['modifiers']).flatMap((one) => nodesOf(one['orders']));
+    const by = orders.flatMap(({ expression }) => (isNode(expression) ? [expression] : []));
+    const isAll = by.some((one) => one['class'] === 'STAR');
+    const numbers = new Set(by.map((one) => Number(constantOf(one) ?? Number.NaN)));
+    for (const [at, item] of list.entries()) {
+      if (isAll || numbers.has(at + 1) || names.has(foldName(textOf(item['alias'])))) visit(walk, item, true);
+    }
+  }
 }
 
 function visit(walk: Walk, value: unknown, isCompared: boolean): void {

@@ -25,11 +25,20 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): stri
   return [...found];
 }
 
+/** Functions that give lists. */
+const LISTS =
+  /^(?:split|str_split|string_split|string_split_regex|str_split_regex|regexp_split_to_array|regexp_extract_all|string_to_array|list|array_agg|list_value|map_keys|map_values|json_keys|(?:list|array)_(?:sort|reverse_sort|reverse|distinct|filter|transform|concat|slice|intersect))$/;
+
 /** `l[0]` of a list, which counts from 1. */
 function firstOfNone(node: Node, tables: readonly NamedTable[]): string | undefined {
   if (node['type'] !== 'ARRAY_EXTRACT') return undefined;
   const [list, index] = nodesOf(node['children']);
-  if (list?.['class'] !== 'COLUMN_REF' || Number(constantOf(index) ?? Number.NaN) !== 0) return undefined;
+  if (list === undefined || Number(constantOf(index) ?? Number.NaN) !== 0) return undefined;
+  const call = foldName(textOf(list['function_name']));
+  if (LISTS.test(call)) {
+    return `${call}(…)[0] is always null: the items of a list count from 1, so ${call}(…)[1] is the first.`;
+  }
+  if (list['class'] !== 'COLUMN_REF') return undefined;
   const path = textsOf(list['column_names']);
   const isList = tables.some((table) =>
     [0, 1, 2].some((at) => at < path.length && table.typeAt?.(path.slice(at))?.endsWith('[]')),

@@ -47,7 +47,7 @@ export const USES_MAX = 5;
 
 const MAKING = ['to_json', 'array_to_json', 'row_to_json', 'json_quote'];
 /** Not json_extract: the engine calls it for `->`, in a way that no macro can stand for. */
-const READING = ['json_extract_string', 'json_extract_path_text', 'json_exists', 'json_value'];
+const READING = ['json_extract_string', 'json_extract_path_text', 'json_exists'];
 const READING_WHOLE = ['json_keys', 'json_type'];
 
 /** array_to_json and row_to_json are the same, for the types that they take. */
@@ -66,6 +66,13 @@ const asTable = (...rest: string[]) => {
 export const WITHOUT_NULLS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ...MAKING.map((name) => [name, [TO_JSON]] as const),
   ...READING.map((name) => [name, [at(name)]] as const),
+  // As in standard SQL the text of a scalar, without the quotes that the engine's own leaves around one.
+  [
+    'json_value',
+    [
+      `(j, p) AS ${seen('j', (json) => `system.main.json_extract_string(system.main.json_value(${json}, p), '$')`)}`,
+    ],
+  ],
   ...READING_WHOLE.map((name) => [name, [whole(name), at(name)]] as const),
   ['json', [`(j) AS ${seen('j', (json) => `system.main.json_extract(${json}, '$')`)}`]],
   ['struct_keys', [`(j) AS ${callOf('json_keys')(withoutNulls('j'))}`]],

@@ -212,25 +212,36 @@ const tryCast: Correct = (faulty) => {
   const [format] = formats;
   const [operand, type, range] = castAt(faulty) ?? [];
   if (operand === undefined || type === undefined || range === undefined) return [];
-  const read =
-    format === undefined ? numberRead(said, operand, type) : `try_strptime(${operand}, ${quoteText(format)})`;
-  if (read === undefined) return [];
-  const isDate = format !== undefined && type.toLowerCase() === 'date';
-  return [[instead(faulty, ...range, isDate ? `${read}::DATE` : read)]];
+  const read = format === undefined ? numberRead(said, operand, type) : timeRead(operand, type, format);
+  return read === undefined ? [] : [[instead(faulty, ...range, read)]];
 };
+
+/** How a time is read of which some are spelled by a format, and others as they should be. */
+function timeRead(operand: string, type: string, format: string): string {
+  const isDate = type.toLowerCase() === 'date';
+  const read = `strptime(${operand}, ${quoteText(format)})`;
+  return `coalesce(TRY_CAST(${operand} AS ${type}), ${isDate ? `CAST(${read} AS DATE)` : read})`;
+}
 
 const A_NUMBER = /^(?:double|float|real|decimal|numeric|hugeint|bigint|integer|int)\b/i;
 const COMMA = /^-?\d[\d.]*,[\d.,]+$/;
 const WITH_COMMAS = /^-?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
 const WITH_POINTS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/;
 
+const PERCENT = /^-?\d+(?:\.\d+)? ?%$/;
+const MONEY = /^[$€£¥] ?\d+(?:\.\d+)?$/;
+
 /**
- * How a number is read; NULL would leave one with commas out of a sum. Undefined: what its comma means, or what a point means in
- * others, only the others tell.
+ * How a number is read. NULL is for words: it would leave a number out of a sum. Undefined: what a comma means, or what a point
+ * means in others, only the others tell; and what digits say that are none.
  */
 function numberRead(said: string, operand: string, type: string): string | undefined {
-  const [, text = ''] = said.split("'", 3);
-  if (!A_NUMBER.test(type) || !COMMA.test(text)) return `TRY_CAST(${operand} AS ${type})`;
+  const text = noTimeIn(said) ?? said.split("'", 3)[1] ?? '';
+  if (!/\d/.test(text)) return `TRY_CAST(${operand} AS ${type})`;
+  if (!A_NUMBER.test(type)) return undefined;
+  if (PERCENT.test(text)) return `CAST(rtrim(${operand}, ' %') AS ${type})`;
+  if (MONEY.test(text)) return `CAST(ltrim(${operand}, '$€£¥ ') AS ${type})`;
+  if (!COMMA.test(text)) return undefined;
   if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
   if (WITH_POINTS.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
   return undefined;

@@ -20,6 +20,7 @@ const CALLS = `
   date_add               {1} + {2}
   date_sub               {1} - {2}
   date_trunc             date_trunc({part 2}, {1})
+  date_diff              date_diff({part 3}, {2}, {1})
   datediff               date_diff('day', {2}, {1})
   datediff               date_diff({part 1}, {2}, {3})
   datetime_diff          date_diff({part 3}, {2}, {1})
