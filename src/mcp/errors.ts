@@ -119,7 +119,7 @@ export function presentError(
 }
 
 /** What stands before SQL that was not run. */
-const CORRECTED = 'Corrected, and valid';
+const CORRECTED = 'Corrected, valid, not run';
 
 /** Errors of the service itself, which a human looks for in its log. */
 const TRACED: ReadonlySet<ErrorCode> = new Set(['internal', 'query_stopped', 'contract_mismatch'] as const);

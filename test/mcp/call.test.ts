@@ -165,7 +165,7 @@ describe('an error as a result', () => {
       'run_query failed (query_error): There is no "nme"',
       '  SELECT nme FROM t',
       '         ^',
-      'Corrected, and valid: SELECT name FROM t',
+      'Corrected, valid, not run: SELECT name FROM t',
     ]);
     expect(structured['error']).toMatchObject({
       message: 'There is no "nme"',

@@ -198,7 +198,7 @@ const positions: Scenario = {
     const syntax = await refused(session, 'run_query', { query: 'SELECT\n  1 +' });
     expect(syntax.structured['error']).toMatchObject({ code: 'query_error', line: 2 });
     const binder = await refused(session, 'run_query', { query: `SELECT\n  nme ${from(workspace)}` });
-    expect(binder.text).toContain(`nme ${from(workspace)}\n    ^\nCorrected, and valid: SELECT\n  name `);
+    expect(binder.text).toContain(`nme ${from(workspace)}\n    ^\nCorrected, valid, not run: SELECT\n  name `);
     expect(binder.structured['error']).toMatchObject({ code: 'query_error', line: 2, column: 3 });
   },
 };

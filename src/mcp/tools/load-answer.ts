@@ -39,6 +39,7 @@ export async function presentLoad(
       ...readAs(file),
       collection: table,
       ...(load.isCreated ? { collection_created: true } : {}),
+      ...(load.target.before > 0 ? { documents_before: load.target.before } : {}),
       complete: stopped === undefined,
       ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
       entries: load.entries,
@@ -133,14 +134,23 @@ function rangesText(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
 }
 
+/** Whether a load stopped since the file has ids that are no text. */
+export function hasNumbersAsId({ failed }: Pick<Load, 'failed'>): boolean {
+  return failed.some(({ error }) => error.includes('"_id" must be a string'));
+}
+
+export const NUMBERS_AS_ID = 'the file has numbers as _id: call again with "id_field": "_id", which takes them';
+
 /** How to continue after a load that stopped. */
-function stopHint({ stopped, entries, failures, isCreated, target }: Load, inside: number): string[] {
+function stopHint(stoppedLoad: Load, inside: number): string[] {
+  const { stopped, entries, failures, isCreated, target } = stoppedLoad;
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
   const texts = [
     `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
   ];
   if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
+  if (hasNumbersAsId(stoppedLoad)) return [...texts, NUMBERS_AS_ID];
   const first = isBroken === true ? 'correct the file behind them and ' : '';
   const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
   if (!isUnsure) return [...texts, `to go on, ${first}call again with "skip": ${entries}${leaving}`];
@@ -213,8 +223,10 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
       'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
     );
   }
-  if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
-  else if (stopped === undefined && entries <= skip) {
+  if (stopped === undefined && entries === 0) {
+    const other = format === 'csv' ? ', only a line of names: if it is no CSV, give its "format"' : '';
+    texts.push(`the file holds no documents${other}`);
+  } else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
   }
   if (stopped === undefined && load.target.isMissing) texts.push('the collection was not created');

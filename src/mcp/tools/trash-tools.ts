@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { MOMENT_SHOWN, momentIn } from '../../contract/moment.ts';
-import { trash } from '../../contract/trash.ts';
+import { type TrashEntry, trash } from '../../contract/trash.ts';
 import type { Fenced } from '../fence.ts';
 import { BUDGET, presentList, presentObject } from '../results.ts';
 import { DONE_OUTPUT } from './catalog.ts';
@@ -30,9 +30,15 @@ export function listTrashTool(): Tool {
     shape: {},
     output: { items: { type: 'array' } },
     needs: ON_ITS_MACHINE,
-    run: async ({ client, signal }) => presentList(await client.listTrash({}, { signal })),
+    run: async ({ client, signal }) => presentList((await client.listTrash({}, { signal })).map(withMore)),
     nearest: async () => [],
   });
+}
+
+/** Of its documents an entry names a few. */
+function withMore(entry: TrashEntry): TrashEntry {
+  const { ids, documents } = entry;
+  return ids == null || ids.length === 0 || ids.length >= (documents ?? 0) ? entry : { ...entry, ids: [...ids, '…'] };
 }
 
 export function restoreTool(): Tool {
@@ -48,6 +54,8 @@ export function restoreTool(): Tool {
     needs: ON_ITS_MACHINE,
     run: restore,
     next: ({ code }) => {
+      if (code === 'already_exists')
+        return 'To keep both, copy the one that is there under another name first (copy_collection, create_lambda).';
       if (code === 'dependent_resources') return 'Call again in a while; list_trash shows how much is in it.';
       return code === 'not_found' ? 'list_trash shows what can be restored.' : undefined;
     },

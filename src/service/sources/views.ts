@@ -48,7 +48,7 @@ function statusOf(ctx: ViewContext, placed: PlacedSource): NonNullable<Source['s
   const last =
     state.stopped ?? (isFailureLast ? { at: failed.at, item: null, reason: failed.reason } : (refused ?? null));
   return {
-    ...stateAndMessage(state, live, placed),
+    ...(missingIntegration(ctx, placed) ?? stateAndMessage(state, live, placed)),
     last_processed_at: state.lastItemAt,
     last_processed_item: state.lastItem,
     total_processed_items: state.processed,
@@ -59,6 +59,13 @@ function statusOf(ctx: ViewContext, placed: PlacedSource): NonNullable<Source['s
     behind_items: live?.behindItems ?? null,
     behind_ms: live?.behindMs ?? null,
   };
+}
+
+/** A collection that comes back from the trash may name one that is gone. */
+function missingIntegration({ catalog }: ViewContext, { source: { integrationName } }: PlacedSource) {
+  if (catalog.all('integration').has(integrationName)) return undefined;
+  const message = `Integration "${integrationName}" does not exist any more: create it again, under the same name.`;
+  return { state: 'ERROR' as const, since: null, message };
 }
 
 /** Of one that is not read here: it has yet to be, or another node does. */

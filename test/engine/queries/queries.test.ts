@@ -378,6 +378,8 @@ describe('warnings', () => {
       'Parameter "x" is not used by the SQL.',
       'Only the first 2 rows are returned; the query has more.',
     ]);
+    const named = { sql: 'SELECT :n, :m', parameters: [':n', '$m'].map((name) => ({ name, value: 1 })) };
+    expect((await fixture.queries.query({ ...named, generateWarnings: true })).warnings).toEqual([]);
   });
 });
 

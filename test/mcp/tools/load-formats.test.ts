@@ -14,6 +14,26 @@ beforeAll(() => {
 
 const load = (args: Record<string, unknown>) => call('load_file', args);
 
+describe('load_file', () => {
+  it('says how numbers as _id are taken', async () => {
+    write('numbers.json', '[{"_id":1,"v":1.5},{"_id":2,"v":2}]');
+    const stopped = await load({ path: 'numbers.json' });
+    expect(stopped.next).toContain('"id_field": "_id"');
+    expect(stopped.next).not.toContain('correct the file');
+    const loaded = await load({ path: 'numbers.json', id_field: '_id' });
+    expect(loaded.data).toMatchObject({ complete: true, counts: { ADDED: 2 } });
+    expect(loaded.data).not.toHaveProperty('documents_before');
+    write('more/numbers.jsonl', '{"_id":"3","v":3}');
+    expect((await load({ path: 'more/numbers.jsonl' })).data).toMatchObject({ documents_before: 2 });
+    expect(await rowsOf('SELECT _id FROM numbers ORDER BY 1')).toEqual([['1'], ['2'], ['3']]);
+  });
+
+  it('says what a file of CSV without rows may be', async () => {
+    write('list.csv', '[{"a":1},{"a":2}]');
+    expect((await load({ path: 'list.csv' })).next).toContain('if it is no CSV, give its "format"');
+  });
+});
+
 describe('load_file of XML, Avro and workbooks', () => {
   it('loads a folder of them into collections named after the files', async () => {
     const { data } = await load({ path: 'all' });

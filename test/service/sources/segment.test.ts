@@ -243,6 +243,23 @@ describe('a source that does not take messages now', () => {
     await service.call('DELETE', `${COLLECTIONS}/strict`);
   });
 
+  it('says so where their integration is gone when it comes back from the trash', async () => {
+    await service.call('POST', '/v1/orgs/self/integrations', { name: 'brief', segment: {} });
+    await create('thrown', 'brief');
+    await service.call('DELETE', `${COLLECTIONS}/thrown`);
+    await service.call('DELETE', '/v1/orgs/self/integrations/brief');
+    const listed = await service.call('GET', '/v1/colloquy/trash');
+    const { id } = listed.body.data.find((one: { name: string }) => one.name === 'thrown');
+    await service.call('POST', `/v1/colloquy/trash/${id}/restore`, {});
+    const { status } = (await reportOf('thrown')).source;
+    expect(status).toMatchObject({
+      state: 'ERROR',
+      message: expect.stringContaining('"brief" does not exist any more'),
+    });
+    await service.call('POST', '/v1/orgs/self/integrations', { name: 'brief', segment: {} });
+    expect((await reportOf('thrown')).source.status.state).toBe('ACTIVE');
+  });
+
   it('is none: they stay with their sender', async () => {
     const answer = await send('track', { messageId: 'a' }, { key: keys['nowhere'] ?? '' });
     expectRefused(answer, 429, 'No collection has a source of the integration "nowhere"');

@@ -63,7 +63,9 @@ async function warningsFor(
 ): Promise<string[]> {
   if (request.generateWarnings !== true) return [...ofSql];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
-  const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
+  const unused = (request.parameters ?? [])
+    .map(({ name }) => name)
+    .filter((name) => !used.has(name.replace(/^[:$]/, '').toLowerCase()));
   const warnings = await mapInTurns(
     unused.slice(0, UNUSED_SHOWN_MAX),
     (name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`,

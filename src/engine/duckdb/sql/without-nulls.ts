@@ -69,9 +69,7 @@ export const WITHOUT_NULLS: ReadonlyMap<string, readonly string[]> = new Map<str
   // As in standard SQL the text of a scalar, without the quotes that the engine's own leaves around one.
   [
     'json_value',
-    [
-      `(j, p) AS ${seen('j', (json) => `system.main.json_extract_string(system.main.json_value(${json}, p), '$')`)}`,
-    ],
+    [`(j, p) AS ${seen('j', (json) => `system.main.json_extract_string(system.main.json_value(${json}, p), '$')`)}`],
   ],
   ...READING_WHOLE.map((name) => [name, [whole(name), at(name)]] as const),
   ['json', [`(j) AS ${seen('j', (json) => `system.main.json_extract(${json}, '$')`)}`]],
