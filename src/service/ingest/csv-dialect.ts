@@ -30,12 +30,22 @@ export function withoutMark(bytes: Buffer): Buffer {
   return bytes.subarray(0, MARK.length).equals(MARK) ? bytes.subarray(MARK.length) : bytes;
 }
 
+/** A first line that says what the separator is, as spreadsheets write it. */
+const SEPARATOR_LINE = /^sep=(.)\r?(?:\n|$)/i;
+
+/** Whether a first line is one that says what the separator is. */
+export function isSeparatorLine(line: string): boolean {
+  return SEPARATOR_LINE.test(line);
+}
+
 /**
  * The separator of a CSV file by its first records: the one that is in all of them equally often, outside of quotes, and
  * more often than any other such; or else the one that the first record has most often. `isWhole`: the text is not cut,
  * so its last line is one.
  */
 export function separatorOf(text: string, isWhole: boolean, quote = QUOTE): string {
+  const [, said] = SEPARATOR_LINE.exec(text) ?? [];
+  if (said !== undefined && SEPARATORS.includes(said)) return said;
   const { records, rest } = separatorCounts(text, quote);
   const [first, ...others] =
     rest !== undefined && (isWhole || records.length === 0) ? [...records, rest.counts] : records;

@@ -216,7 +216,15 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
   if (record.cells > KEYS_MAX) {
     throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
   }
-  const names = cellsOf(record, dialect).map((name) => name ?? '');
+  const given = cellsOf(record, dialect);
+  // Empty and within quotes, a name is one.
+  const named = given.filter((name) => name !== null).length;
+  if (given.length > 2 && 2 * named < given.length) {
+    throw new CsvError(
+      `its first line names ${named} of ${given.length} columns; if their names are further down, say what they are ("columnNames"), and leave out the lines up to there ("skip")`,
+    );
+  }
+  const names = given.map((name, at) => name ?? unnamed(at, given));
   const seen = new Set<string>();
   for (const name of names) {
     if (seen.has(name)) {
@@ -228,6 +236,13 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
     seen.add(name);
   }
   return names;
+}
+
+/** What a column without a name is called, as many exports have one: by its place. */
+function unnamed(at: number, names: readonly Cell[]): string {
+  let name = `column_${at + 1}`;
+  while (names.includes(name)) name += '_';
+  return name;
 }
 
 /** The cells of a record that is one, without their quotes. */

@@ -6,6 +6,7 @@ import type { CsvPart, CsvRows } from '../../engine/engine.ts';
 import {
   dialectOf,
   endsWithCarriageReturn,
+  isSeparatorLine,
   QUOTE,
   SAMPLE_BYTES,
   separatorOf,
@@ -243,6 +244,7 @@ class RecordTaker {
 
   take(record: RawRecord): void {
     const { line, cells, start, end } = record;
+    if (line === 1 && isSeparatorLine(record.bytes.toString('utf8', start, Math.min(end, start + 16)))) return;
     if (this.#isHeaderDue) {
       this.#isHeaderDue = false;
       this.#columns ??= this.#columnsOf(namesOf(record, this.dialect));

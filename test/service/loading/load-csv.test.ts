@@ -177,6 +177,37 @@ describe('the types of columns', () => {
     expect(rows).toEqual(cells.map((cell) => [shown(cell)]));
   });
 
+  test.each<[string, string[], string[], unknown[][]]>([
+    [
+      'a column without a name, as of an index',
+      [',a', '0,x', '1,y'],
+      ['column_1 BIGINT', 'a VARCHAR'],
+      [
+        [0, 'x'],
+        [1, 'y'],
+      ],
+    ],
+    [
+      'columns without names at the end',
+      ['a,b,,', '1,2,,', '3,4,,5'],
+      ['a BIGINT', 'b BIGINT', 'column_3 JSON', 'column_4 BIGINT'],
+      [
+        [1, 2, null, null],
+        [3, 4, null, 5],
+      ],
+    ],
+    ['a line that says what the separator is', ['sep=;', 'a;b', '1;2,5'], ['a BIGINT', 'b VARCHAR'], [[1, '2,5']]],
+  ])('of a file with %s', async (_, text, columns, rows) => {
+    const found = await loaded(lines(...text));
+    expect([found.columns, found.rows]).toEqual([columns, rows]);
+  });
+
+  test('of a file with a title above its names are not taken from that', async () => {
+    await expect(loaded(lines('Report;;', ';;', 'name;qty;price', 'x;1;2'))).rejects.toThrow(
+      /names 1 of 3 columns; .*"columnNames".*"skip"/,
+    );
+  });
+
   test('are text for times where the collection recognizes none', async () => {
     const docs = await loads.create('docs', { recognizeTimes: false });
     await loads.load(docs, lines('a', '2024-01-01'));
@@ -236,7 +267,7 @@ describe('rows for a collection that has the columns', () => {
 
   test('have names that differ only in case, or are reserved, in _extra', async () => {
     await expectAlike(
-      lines('_id,Name,NAME,,_extra', 'x,a,b,1,2', 'y,,,,'),
+      lines('_id,Name,NAME,"",_extra', 'x,a,b,1,2', 'y,,,,'),
       [{ _id: 'x', Name: 'a', NAME: 'b', '': 1, _extra: 2 }, { _id: 'y' }],
       [{ _id: 'a', name: 'x' }],
     );
