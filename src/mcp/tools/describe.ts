@@ -63,7 +63,10 @@ export async function describeCollection(
   const keyed = new Map(places.flatMap(({ path, any }) => (any === undefined ? [] : [[path, any] as const])));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
-  const figures = documents.length === 0 ? new Map() : await figuresOf(context, table, places, total);
+  const { strays, more: straysMore } = await straysOf(context, table, places, (path) => isIn(input, path));
+  const read = new Map(strays.flatMap((one) => (one.read === undefined ? [] : [[one.path, one.read] as const])));
+  const figures =
+    documents.length === 0 ? new Map() : await figuresOf(context, table, places, { documents: total, strays: read });
   const all = linesOf(inferred, sqlTypes, figures, {
     sampled: documents.length,
     counted: Math.min(total, COUNTED_MAX),
@@ -82,7 +85,6 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const { strays, more: straysMore } = await straysOf(context, table, places, (path) => isIn(input, path));
   const shown = new Set(folded.slice(0, max).map(({ path }) => path));
   // Integers beyond 2^53 are shown as text.
   const isText = (path: string) => /^(?:VARCHAR|JSON)$/.test(sqlTypes.get(path)?.type ?? 'VARCHAR');

@@ -31,14 +31,18 @@ const AT_ONCE = 50;
 const RANGED = /^(?:(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*|DATE|TIME|TIMESTAMP.*)$/;
 const COUNTED = /^(?:VARCHAR|UUID|BOOLEAN)$/;
 
-/** Counts the values of places in all documents of a table; the places that cannot be counted are missing. */
+/**
+ * Counts the values of places in all documents of a table; the places that cannot be counted are missing. `strays`: SQL, by
+ * path, that reads the values that do not fit theirs, which are present, too.
+ */
 export async function figuresOf(
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   table: string,
   places: readonly TypePlace[],
-  documents: number,
+  { documents, strays }: { documents: number; strays: ReadonlyMap<string, string> },
 ): Promise<Map<string, Figures>> {
   const found = new Map<string, Figures>();
+  // Which does not have the column of strays.
   const from = documents > COUNTED_MAX ? `(SELECT * FROM ${table} LIMIT ${COUNTED_MAX})` : table;
   // The fields of an object that are shown as one have no place of their own.
   const asOne = places.filter(({ any }) => any === ANY_FIELD);
@@ -46,7 +50,9 @@ export async function figuresOf(
   const known = places.filter(({ path }) => !isWithin(path, paths));
   for (let at = 0; at < Math.min(known.length, PLACES_MAX); at += AT_ONCE) {
     const some = known.slice(at, Math.min(at + AT_ONCE, PLACES_MAX));
-    const columns = some.flatMap((place, index) => columnsOf(place, index, from, documents));
+    const columns = some.flatMap((place, index) =>
+      columnsOf(place, index, from, { all: documents, stray: from === table ? strays.get(place.path) : undefined }),
+    );
     const ask = async (list: readonly string[]) => {
       const query = `SELECT ${list.join(', ')} FROM ${from}`;
       return (await client.runQuery({ sql: { query } }, { signal })).results?.[0] ?? {};
@@ -95,9 +101,15 @@ function nameOf(part: string): string {
   return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
 }
 
-function columnsOf({ path, type, any }: TypePlace, index: number, from: string, all: number): string[] {
+function columnsOf(
+  { path, type, any }: TypePlace,
+  index: number,
+  from: string,
+  { all, stray }: { all: number; stray: string | undefined },
+): string[] {
   const { column, steps, value } = readPath(path);
-  const present = `count(*) FILTER (WHERE ${hasAny(column, steps, 0)}) AS p${index}`;
+  const isStray = stray === undefined ? '' : ` OR ${stray} IS NOT NULL`;
+  const present = `count(*) FILTER (WHERE ${hasAny(column, steps, 0)}${isStray}) AS p${index}`;
   if (value === undefined) return [present];
   if (any === ANY_KEY) {
     return [
