@@ -309,6 +309,8 @@ export interface QueryRequest {
   /** Rows to return if the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;
   generateWarnings?: boolean | undefined;
+  /** Warns of parameters that the statement does not use, also without `generateWarnings`. */
+  tellsUnused?: boolean | undefined;
   /** Also keeps the whole result, unless it is small; EXPLAIN and SHOW are not kept. */
   keep?: KeepRequest | undefined;
   /** Whose query it is: callers share the places for queries fairly. Any text, such as the hash of an API key. */

@@ -34,12 +34,14 @@ async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execut
   const { email } = ctx.caller.user;
   await checkParameters(`run Query Lambda "${version.lambda}"`, 'parameters', input.parameters);
   try {
-    const response = await runStatement(ctx, {
+    const sql = {
       query: version.query,
       parameters: withDefaults(version.defaultParameters, input.parameters),
       default_row_limit: input.default_row_limit,
       generate_warnings: input.generate_warnings,
-    });
+    };
+    // A misspelt one may be all that filters.
+    const response = await runStatement(ctx, sql, (input.parameters ?? []).length > 0);
     ctx.lambdaStats.ran(version, email);
     return { ...response, query_lambda_path: versionKey(version) };
   } catch (error) {

@@ -14,11 +14,14 @@ export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promi
   return runStatement(ctx, input.sql);
 }
 
-/** Runs one statement whose parameters were already checked. Throws like `runQuery`. */
-export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<QueryResponse> {
+/**
+ * Runs one statement whose parameters were already checked. Throws like `runQuery`. `tellsUnused`: names parameters that it does
+ * not use also where no warnings are asked for.
+ */
+export async function runStatement(ctx: CallContext, sql: SqlBody, tellsUnused = false): Promise<QueryResponse> {
   const queryId = randomUUID();
   const startedAt = performance.now();
-  const outcome = await execute(ctx, sql, queryId);
+  const outcome = await execute(ctx, sql, queryId, tellsUnused);
   const collections = ctx.catalog.all('collection');
   for (const name of outcome.collections) {
     const collection = collections.get(name);
@@ -68,7 +71,7 @@ export async function validateQuery(
   };
 }
 
-async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise<QueryOutcome> {
+async function execute(ctx: CallContext, sql: SqlBody, queryId: string, tellsUnused: boolean): Promise<QueryOutcome> {
   try {
     const caller = { email: ctx.caller.user.email, keyName: ctx.caller.keyName };
     return await ctx.queryLog.watch({ id: queryId, sql: sql.query, caller }, ctx.signal, (signal) =>
@@ -77,6 +80,7 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
         parameters: sql.parameters,
         defaultRowLimit: sql.default_row_limit,
         generateWarnings: sql.generate_warnings,
+        tellsUnused,
         ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
         caller: ctx.caller.keyHash,
         signal,

@@ -61,7 +61,8 @@ async function warningsFor(
   { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
   cut: QueryOutcome['cut'],
 ): Promise<string[]> {
-  if (request.generateWarnings !== true) return [...ofSql];
+  const isAsked = request.generateWarnings === true;
+  if (!isAsked && request.tellsUnused !== true) return [...ofSql];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? [])
     .map(({ name }) => name)
@@ -72,6 +73,7 @@ async function warningsFor(
   );
   const more = unused.length - warnings.length;
   if (more > 0) warnings.push(`${more} more parameters are not used by the SQL.`);
+  if (!isAsked) return [...warnings, ...ofSql];
   if (cut?.reason === 'rows' || cut?.reason === 'asked')
     warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
