@@ -224,7 +224,7 @@ function cleanMessage(text: string): string {
 }
 
 const MEMORY =
-  /^Out of Memory:|"exception_type\\*":\\*"Out of Memory|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
+  /^Out of Memory:|"exception_type\\{0,8}":\\{0,8}"Out of Memory|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
 
 /** The database is of no use until it is opened again. */
 const BROKEN = /^FATAL$/i;
