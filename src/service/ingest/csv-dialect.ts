@@ -31,11 +31,11 @@ export function withoutMark(bytes: Buffer): Buffer {
 }
 
 /** A first line that says what the separator is, as spreadsheets write it. */
-const SEPARATOR_LINE = /^sep=(.)\r?(?:\n|$)/i;
+const SEPARATOR_LINE = /^"?sep=([^\w"\r\n])"?\r?(?:\n|$)/i;
 
-/** Whether a first line is one that says what the separator is. */
-export function isSeparatorLine(line: string): boolean {
-  return SEPARATOR_LINE.test(line);
+/** Whether a first line is one that says that this is the separator. */
+export function isSeparatorLine(line: string, separator: string): boolean {
+  return SEPARATOR_LINE.exec(line)?.[1] === separator;
 }
 
 /**
@@ -45,7 +45,7 @@ export function isSeparatorLine(line: string): boolean {
  */
 export function separatorOf(text: string, isWhole: boolean, quote = QUOTE): string {
   const [, said] = SEPARATOR_LINE.exec(text) ?? [];
-  if (said !== undefined && SEPARATORS.includes(said)) return said;
+  if (said !== undefined) return said;
   const { records, rest } = separatorCounts(text, quote);
   const [first, ...others] =
     rest !== undefined && (isWhole || records.length === 0) ? [...records, rest.counts] : records;

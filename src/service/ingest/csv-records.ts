@@ -219,7 +219,9 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
   const given = cellsOf(record, dialect);
   // Empty and within quotes, a name is one.
   const named = given.filter((name) => name !== null).length;
-  if (given.length > 2 && 2 * named < given.length) {
+  // Behind the last name there may be any number of empty ones.
+  const width = given.findLastIndex((name) => name !== null) + 1;
+  if (given.length > 2 && (named < 2 || 2 * named < width)) {
     throw new CsvError(
       `its first line names ${named} of ${given.length} columns; if their names are further down, say what they are ("columnNames"), and leave out the lines up to there ("skip")`,
     );

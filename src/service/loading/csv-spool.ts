@@ -244,7 +244,11 @@ class RecordTaker {
 
   take(record: RawRecord): void {
     const { line, cells, start, end } = record;
-    if (line === 1 && isSeparatorLine(record.bytes.toString('utf8', start, Math.min(end, start + 16)))) return;
+    if (
+      line === 1 &&
+      isSeparatorLine(record.bytes.toString('utf8', start, Math.min(end, start + 16)), this.#separatorText)
+    )
+      return;
     if (this.#isHeaderDue) {
       this.#isHeaderDue = false;
       this.#columns ??= this.#columnsOf(namesOf(record, this.dialect));

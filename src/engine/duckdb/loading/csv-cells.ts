@@ -14,6 +14,15 @@ import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '
 /** What all cells of a column are, narrower kinds first; none: text. */
 export type CellKind = 'integer' | 'huge' | 'double' | 'boolean' | TimeShape;
 
+/** What a column of several kinds is: its values are of this kind, but for some words. */
+export interface Mixed {
+  kind: CellKind;
+  /** How many cells are words, and the first of them. */
+  others: number;
+  line: number;
+  cell: string;
+}
+
 /** Digits that a double gives back, whatever the number is. */
 const DIGITS_MAX = 15;
 const NUMBER = '-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?';
@@ -33,11 +42,13 @@ export function isOfKind(cell: string, kind: CellKind): string {
   if (kind === 'integer') return `coalesce(CAST(TRY_CAST(${cell} AS BIGINT) AS VARCHAR) = ${cell}, false)`;
   if (kind === 'huge') return `coalesce(CAST(TRY_CAST(${cell} AS HUGEINT) AS VARCHAR) = ${cell}, false)`;
   const mantissa = `regexp_replace(${cell}, '[eE].*$', '')`;
-  const digits = `length(trim(regexp_replace(${mantissa}, '[-.]', '', 'g'), '0'))`;
+  const significant = (number: string) => `trim(regexp_replace(${number}, '[-.]', '', 'g'), '0')`;
+  const digits = `length(${significant(mantissa)})`;
   const value = `TRY_CAST(${cell} AS DOUBLE)`;
   const isExact = `isfinite(${value}) AND (abs(${value}) >= ${DOUBLE_MIN} OR ${digits} = 0)`;
-  // What a program writes of a double has up to 17 digits, and comes back as it was.
-  const isHeld = `(${digits} <= ${DIGITS_MAX} OR CAST(${value} AS VARCHAR) = ${cell})`;
+  // What a program writes of a double has up to 17 digits, and comes back with them.
+  const written = `regexp_replace(CAST(${value} AS VARCHAR), '[eE].*$', '')`;
+  const isHeld = `(${digits} <= ${DIGITS_MAX} OR ${significant(written)} = ${significant(mantissa)})`;
   const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)}) AND ${isHeld} AND ${isExact}`;
   return `CASE WHEN length(${cell}) <= ${DIGITS_MAX + 1} AND regexp_full_match(${cell}, ${quoteText(SHORT_NUMBER)}) THEN true ELSE coalesce(${isLong}, false) END`;
 }
@@ -46,6 +57,11 @@ export function isOfKind(cell: string, kind: CellKind): string {
 export function cellSql(cell: string, kind: CellKind): string {
   if (isTimeShape(kind)) return `TRY_CAST(${cell} AS ${timeType(kind)})`;
   return `TRY_CAST(${cell} AS ${{ integer: 'BIGINT', huge: 'HUGEINT', double: 'DOUBLE', boolean: 'BOOLEAN' }[kind]})`;
+}
+
+/** SQL condition for an integer that a double holds. */
+export function isSafe(sql: string): string {
+  return `${sql} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 }
 
 function isTime(cell: string, shape: TimeShape): string {
@@ -100,7 +116,15 @@ export function cellValueFor(text: string, held: Shape): JsonValue {
 
 function digitsOf(number: string): string {
   const [mantissa = ''] = number.split(/[eE]/, 1);
-  return mantissa.replace(/[-.]/g, '').replace(/^0+/, '');
+  return withoutZeros(mantissa.replace(/[-.]/g, ''));
+}
+
+/** Without those at either end. */
+function withoutZeros(digits: string): string {
+  let [start, end] = [0, digits.length];
+  while (digits[start] === '0') start += 1;
+  while (end > start && digits[end - 1] === '0') end -= 1;
+  return digits.slice(start, end);
 }
 
 const GIVEN_PATTERNS = {

@@ -1,6 +1,7 @@
 import { quoteText } from '../sql/names.ts';
-import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
-import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
+import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
+import { type CellKind, cellSql, isOfKind, isSafe, type Mixed } from './csv-cells.ts';
+import type { Ask } from './relation.ts';
 
 /*
  * Columns of CSV of which nearly all cells are of one kind. Times may be spelled in any way of ISO 8601; beside numbers and
@@ -9,25 +10,19 @@ import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
  * `12 %` beside numbers nobody knows what the column is, and it stays text.
  */
 
-/** What a column of several kinds is: its values are of this kind, but for some words. */
-export interface Mixed {
-  kind: CellKind;
-  /** How many cells are words, and the first of them. */
-  others: number;
-  line: number;
-  cell: string;
-}
+/** What most cells of a column are. */
+export type Most = 'number' | 'time';
 
 /** Words for a value that is missing, in small letters: any number of them is less than the values. */
 const MISSING = ['', '-', '--', '.', '?', '#n/a', 'n/a', 'na', 'nan', 'nil', 'none', 'null', 'missing', 'unknown'];
+const MISSING_CHARS_MAX = 10;
 /** As much of a column may be other words. */
 const FEW = 1 / 20;
 
 const NUMBERS: readonly CellKind[] = ['integer', 'huge', 'double'];
 
-const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?';
-/** Up to 17:59, so that no more has to be looked at. */
-const ZONE = '(Z|[+-](0[0-9]|1[0-7])(:?[0-5][0-9])?)';
+const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?';
+const ZONE = '(Z|[+-]((0[0-9]|1[0-7])(:?[0-5][0-9])?|18(:?00)?))';
 const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 /** Narrower ones first: a date is the first moment of its day, too. */
 const TIMES = {
@@ -35,84 +30,150 @@ const TIMES = {
   TIMESTAMP: `${DATE}([T ]${CLOCK})?`,
   'TIMESTAMP WITH TIME ZONE': `${DATE}[T ]${CLOCK}${ZONE}`,
 } as const;
+type TimeType = keyof typeof TIMES;
 
-/** SQL condition for a cell that is a time of a type, however it is spelled. */
-function isAnyTime(cell: string, type: keyof typeof TIMES): string {
-  const day = `left(${cell}, 10)`;
-  const isDay = `TRY_CAST(${day} AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
+/** SQL for a time as the engine reads it: it needs seconds before a zone, and a colon in that, and it rounds the seventh digit. */
+function readable(cell: string): string {
+  const withSeconds = `regexp_replace(${cell}, '^(.{10}[T ].{5})([Z+-].*)$', '\\1:00\\2')`;
+  const withColon = `regexp_replace(${withSeconds}, '(:.*[+-][0-9]{2})([0-9]{2})$', '\\1:\\2')`;
+  return `regexp_replace(${withColon}, '([.][0-9]{6})[0-9]{1,3}', '\\1')`;
+}
+
+/** SQL condition for a cell that is a time of a type, however it is spelled, and that the engine reads. */
+function isAnyTime(cell: string, type: TimeType): string {
+  const isDay = `TRY_CAST(left(${cell}, 10) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
   // In UTC, the first and the last day may be of another year.
-  const isInside = type === 'TIMESTAMP WITH TIME ZONE' ? ` AND ${day} NOT IN ('0001-01-01', '9999-12-31')` : '';
-  return `(regexp_full_match(${cell}, ${quoteText(TIMES[type])}) AND ${isDay}${isInside})`;
+  const isInside =
+    type === 'TIMESTAMP WITH TIME ZONE'
+      ? ` AND NOT regexp_matches(${cell}, '^(0001-01-01|9999-12-31).*([+-](0[1-9]|1)|[+-]00:?([1-5]|0[1-9]))')`
+      : '';
+  return `(regexp_full_match(${cell}, ${quoteText(TIMES[type])}) AND ${isDay}${isInside} AND TRY_CAST(${readable(cell)} AS ${type}) IS NOT NULL)`;
 }
 
-/** SQL condition for a cell that a column of a kind has a value of. */
-function isMixedKind(cell: string, kind: CellKind): string {
-  return isTimeShape(kind) ? isAnyTime(cell, timeType(kind)) : isOfKind(cell, kind);
-}
+/** Other words would make times and numbers of themselves: `epoch`, `nan`. */
+const hasDigits = (cell: string) => `regexp_matches(${cell}, '[0-9]')`;
 
-/** SQL for what a column of a kind has of a cell: NULL of a word. */
+/** SQL for what a column of a kind has of a cell that is of that kind, or a word: NULL then. */
 export function mixedSql(cell: string, kind: CellKind): string {
-  // The engine reads zones with a colon alone.
-  const text = isTimeShape(kind) ? `regexp_replace(${cell}, '([+-][0-9]{2})([0-9]{2})$', '\\1:\\2')` : cell;
-  return `CASE WHEN ${isMixedKind(cell, kind)} THEN ${cellSql(text, kind)} END`;
+  return `CASE WHEN ${hasDigits(cell)} THEN ${cellSql(isTimeShape(kind) ? readable(cell) : cell, kind)} END`;
 }
 
-/** SQL for the text of a cell that a column of a kind does not give back; NULL of others. */
+/** SQL for the text of such a cell that a column of a kind does not give back; NULL of others. */
 export function strayOf(cell: string, kind: CellKind): string {
-  return `CASE WHEN NOT coalesce(${isOfKind(cell, kind)}, true) THEN ${cell} END`;
+  // What each digit of a template stands for is known to be right.
+  const digits = (template: string) =>
+    template.replace(/[.+]/g, '[$&]').replace(/0+/g, (zeros) => `[0-9]{${zeros.length}}`);
+  const isGiven = isTimeShape(kind)
+    ? `regexp_full_match(${cell}, ${quoteText(spelling(kind, digits))})`
+    : hasDigits(cell);
+  return `CASE WHEN NOT ${isGiven} THEN ${cell} END`;
 }
+
+/** The pattern of texts that a column of times gives back; digits of the zone are themselves. */
+function spelling(kind: TimeShape, digits: (template: string) => string): string {
+  const template = templateOf(kind);
+  const zone = /(?:Z|[+-]\d\d:\d\d)$/.exec(template.slice(DATE_CHARS))?.[0] ?? '';
+  return `${digits(template.slice(0, template.length - zone.length))}${zone.replace('+', '[+]')}`;
+}
+
+const DATE_CHARS = 10;
 
 /** Whether a column of another kind takes the cells of one of this kind. */
 export function isAlike(kind: CellKind, held: TimeShape): boolean {
   return isTimeShape(kind) && timeType(kind) === timeType(held);
 }
 
-/** Whether most of some cells are numbers, or times; undefined: neither. */
-export function mostOf(cells: readonly unknown[], times: boolean): 'number' | 'time' | undefined {
-  const texts = cells.filter((cell) => typeof cell === 'string');
+/** Whether a cell is a word for a value that is missing. */
+export function isMissing(cell: string): boolean {
+  return cell.length <= MISSING_CHARS_MAX && MISSING.includes(cell.trim().toLowerCase());
+}
+
+/** SQL condition for the same. */
+export function missingSql(cell: string): string {
+  return `lower(trim(${cell})) IN (${MISSING.map(quoteText).join(', ')})`;
+}
+
+/** Whether most of some cells are numbers, or times, but for words for missing ones; undefined: neither. */
+export function mostOf(cells: readonly unknown[], times: boolean): Most | undefined {
+  const texts = cells.filter((cell) => typeof cell === 'string' && !isMissing(cell)) as string[];
   const isMost = (is: (text: string) => boolean) => texts.length > 0 && 2 * texts.filter(is).length > texts.length;
   if (isMost((text) => /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text))) return 'number';
   return times && isMost((text) => timeShapeOf(text) !== undefined) ? 'time' : undefined;
 }
 
-/** What is looked at to tell what the cells of a column are. */
-interface Look {
-  /** SQL of figures. */
-  figures: string[];
-  mixed(values: readonly unknown[]): Mixed | undefined;
+/** What a column turns out to be: `mixed`, or text, of which most is `tried`. */
+export interface Looked {
+  mixed?: Mixed;
+  /** Whether all integers are such that a double holds them. */
+  isSmall?: boolean;
+  tried?: CellKind | undefined;
 }
 
-/** How to look at all cells of a column of which most are numbers, or times. */
-export function mixedLook(cell: string, most: 'number' | 'time'): Look {
-  const types = Object.keys(TIMES) as (keyof typeof TIMES)[];
-  const conditions =
-    most === 'number' ? NUMBERS.map((kind) => isOfKind(cell, kind)) : types.map((type) => isAnyTime(cell, type));
-  const any = `(${conditions.map((one) => `coalesce(${one}, false)`).join(' OR ')})`;
-  const isWord = `(${cell} IS NOT NULL AND NOT regexp_matches(${cell}, '[0-9]'))`;
-  const isMissing = `lower(trim(${cell})) IN (${MISSING.map(quoteText).join(', ')})`;
-  const figures = [
-    `count(${cell})`,
-    `count(*) FILTER (${isWord})`,
-    `count(*) FILTER (${isWord} AND NOT ${isMissing})`,
-    `min(l) FILTER (${isWord})`,
-    `arg_min(${cell}, l) FILTER (${isWord})`,
-    `arg_min(${cell}, l) FILTER (${any})`,
-    ...conditions.map((one) => `count(*) FILTER (${one})`),
-  ];
-  return {
-    figures,
-    mixed([all, words, unusual, line, word, first, ...counts]) {
-      const values = Number(all) - Number(words);
-      if (Number(words) >= values || Number(unusual) > Number(all) * FEW) return undefined;
-      const at = counts.findIndex((count) => Number(count) === values);
-      const own = most === 'number' ? NUMBERS[at] : shapeLike(String(first), types[at]);
-      return own && { kind: own, others: Number(words), line: Number(line), cell: String(word) };
-    },
-  };
+/** Codes of words: those for a missing value, and others; of anything else 0, and of kinds their place from 1 on. */
+const [WORD_MISSING, WORD_OTHER, OTHER] = [8, 9, 0];
+const SHOWN_CHARS = 100;
+
+const TIME_TYPES = Object.keys(TIMES) as TimeType[];
+
+/**
+ * What columns are of which most cells are numbers, or times, by all of their cells. These are put below one another, since to
+ * plan the same for each of many columns takes seconds.
+ */
+export async function lookAtMixed(
+  ask: Ask,
+  from: string,
+  columns: readonly string[],
+  most: Most,
+): Promise<readonly Looked[]> {
+  const kinds =
+    most === 'number' ? NUMBERS.map((kind) => isOfKind('c', kind)) : TIME_TYPES.map((type) => isAnyTime('c', type));
+  const whens = kinds.map((one, at) => `WHEN ${one} THEN ${at + 1}`).join(' ');
+  const word = `if(${missingSql('c')}, ${WORD_MISSING}, ${WORD_OTHER})`;
+  const rows = await ask(
+    `SELECT i, CASE WHEN NOT ${hasDigits('c')} THEN ${word} ${whens} ELSE ${OTHER} END AS k,
+       count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true))
+     FROM (SELECT l, unnest([${columns.join(', ')}]) AS c, unnest([${columns.map((_, at) => at).join(', ')}]) AS i FROM ${from})
+     WHERE c IS NOT NULL GROUP BY i, k`,
+  );
+  return columns.map((_, place) => {
+    const own = rows.filter(([at]) => Number(at) === place);
+    const groupOf = (code: number) => {
+      const [, , count = 0, line = 0, cell = '', isSmall = true] = own.find(([, k]) => Number(k) === code) ?? [];
+      return { count: Number(count), line: Number(line), cell: String(cell), isSmall: isSmall === true };
+    };
+    return lookedAt(most, groupOf);
+  });
+}
+
+interface Group {
+  count: number;
+  /** The first of them. */
+  line: number;
+  cell: string;
+  isSmall: boolean;
+}
+
+function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
+  const firstOf = (groups: readonly Group[]) =>
+    groups.filter(({ count }) => count > 0).sort((a, b) => a.line - b.line)[0];
+  const [missing, unusual, other] = [WORD_MISSING, WORD_OTHER, OTHER].map(groupOf) as [Group, Group, Group];
+  const kinds = [1, 2, 3].map(groupOf);
+  const values = kinds.reduce((sum, { count }) => sum + count, 0);
+  const words = missing.count + unusual.count;
+  const all = values + words + other.count;
+  // Each takes what narrower ones do, but for times with a zone.
+  const at = kinds.findLastIndex(({ count }) => count > 0);
+  const isOne = most === 'number' || at < 2 || kinds[2]?.count === values;
+  const kind = most === 'number' ? NUMBERS[at] : shapeLike(firstOf(kinds)?.cell ?? '', TIME_TYPES[at]);
+  if (kind === undefined) return {};
+  if (!isOne || other.count > 0 || words >= values || unusual.count > all * FEW)
+    return 2 * values > all ? { tried: most === 'number' ? 'double' : kind } : {};
+  const { line = 0, cell = '' } = firstOf([missing, unusual]) ?? {};
+  return { mixed: { kind, others: words, line, cell }, isSmall: kinds[0]?.isSmall !== false };
 }
 
 /** The shape of a column of times of a type, of which the first is spelled so. */
-function shapeLike(text: string, type: keyof typeof TIMES | undefined): TimeShape | undefined {
+function shapeLike(text: string, type: TimeType | undefined): TimeShape | undefined {
   const shape = timeShapeOf(text);
   if (shape === undefined || type === undefined) return undefined;
   // The first one is a date.

@@ -7,9 +7,9 @@ import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { besideNotes } from './beside.ts';
-import { cellSql, cellValue, cellValueFor, givenValue } from './csv-cells.ts';
+import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cells.ts';
 import { mixedSql } from './csv-mixed.ts';
-import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
+import { type CellsAre, cellKinds, fewOthers, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
@@ -45,7 +45,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const tried = cell && kinds.get(cell.sql)?.tried;
     return cell === undefined || tried === undefined ? [] : [{ name, sql: cell.sql, tried }];
   });
-  const notes = [...(await fewOthers(ask, all, almost)), ...besideNotes(names)];
+  const textNotes = await fewOthers(ask, all, almost);
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];
@@ -63,7 +63,8 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     key,
     documentSql: () => `l, to_json([${names.map((_, at) => cellAt(at)).join(', ')}])::VARCHAR`,
     document: (values, held) => csvDocument(values, { names, types, columns: byName, idField }, held),
-    notes,
+    notes: besideNotes(names),
+    textNotes,
   };
 }
 

@@ -1,8 +1,8 @@
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
-import { type CellKind, cellSql, isOfKind, possibleKinds, timeKindOf } from './csv-cells.ts';
-import { type Mixed, mixedLook, mostOf } from './csv-mixed.ts';
+import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
+import { isMissing, lookAtMixed, type Most, missingSql, mostOf } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -32,7 +32,9 @@ interface Open {
   /** The widest kind that its first cells have, and not all of them. */
   tried?: CellKind | undefined;
   /** What most of its first cells are. */
-  most: 'number' | 'time' | undefined;
+  most: Most | undefined;
+  /** Whether it has cells, if only words for missing values. */
+  hasText: boolean;
 }
 
 /**
@@ -51,7 +53,11 @@ export async function cellKinds(
   const sample = await ask(`SELECT ${cells.map(beginning).join(', ')} FROM ${from} LIMIT ${limit}`);
   const all = cells.map((sql, index): Open => {
     const first = sample.map((row) => row[index]);
-    return { sql, kinds: kindsOfAll(first, times), most: mostOf(first, times) };
+    const most = mostOf(first, times);
+    const hasText = first.some((cell) => typeof cell === 'string');
+    // Among words for missing values it is of no kind alone.
+    const isMixed = most !== undefined && first.some((cell) => typeof cell === 'string' && isMissing(cell));
+    return { sql, kinds: isMixed ? [] : kindsOfAll(first, times), most, hasText };
   });
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const some = all.slice(at, at + AT_ONCE);
@@ -75,31 +81,23 @@ async function lookAgain(
   columns: readonly Open[],
   found: Map<string, CellsAre>,
 ): Promise<void> {
-  const looks = columns.flatMap(({ sql, most }) => {
-    const { shape, tried } = found.get(sql) ?? {};
-    const what = tried === undefined ? most : isTimeShape(tried) ? 'time' : tried === 'boolean' ? undefined : 'number';
-    return shape !== 'string' || what === undefined ? [] : [{ sql, what, tried, look: mixedLook(sql, what) }];
-  });
-  if (looks.length === 0) return;
-  const [row = []] = await ask(`SELECT ${looks.flatMap(({ look }) => look.figures).join(', ')} FROM ${from}`);
-  let at = 0;
-  for (const { sql, what, tried, look } of looks) {
-    const values = row.slice(at, at + look.figures.length);
-    at += look.figures.length;
-    const mixed = look.mixed(values);
-    if (mixed === undefined) {
-      found.set(sql, { kind: undefined, shape: 'string', tried: tried ?? (what === 'number' ? 'double' : undefined) });
-      continue;
+  for (const most of ['number', 'time'] as const) {
+    const some = columns.filter((column) => mostIn(column, found.get(column.sql)) === most).map(({ sql }) => sql);
+    if (some.length === 0) continue;
+    const looked = await lookAtMixed(ask, from, some, most);
+    for (const [index, sql] of some.entries()) {
+      const { mixed, isSmall = true, tried } = looked[index] ?? {};
+      if (mixed === undefined)
+        found.set(sql, { kind: undefined, shape: 'string', tried: found.get(sql)?.tried ?? tried });
+      else found.set(sql, { kind: mixed.kind, shape: shapeOf(mixed.kind, isSmall), mixed });
     }
-    const { kind } = mixed;
-    const isSmall = kind === 'integer' && (await isAllSafe(ask, from, cellSql(sql, kind)));
-    found.set(sql, { kind, shape: shapeOf(kind, isSmall), mixed });
   }
 }
 
-async function isAllSafe(ask: Ask, from: string, sql: string): Promise<boolean> {
-  const [row = []] = await ask(`SELECT bool_and(${isSafe(sql)}) FROM ${from}`);
-  return row[0] !== false;
+function mostIn({ most }: Open, found: CellsAre | undefined): Most | undefined {
+  if (found?.shape !== 'string') return undefined;
+  if (found.tried === undefined) return most;
+  return isTimeShape(found.tried) ? 'time' : found.tried === 'boolean' ? undefined : 'number';
 }
 
 /** SQL for as much of a cell as tells what it may be. */
@@ -110,7 +108,7 @@ function beginning(sql: string): string {
 function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKind[] | undefined {
   let kinds: readonly CellKind[] | undefined;
   for (const cell of cells) {
-    if (typeof cell !== 'string') continue;
+    if (typeof cell !== 'string' || isMissing(cell)) continue;
     const own = possibleKinds(cell, times);
     kinds = kinds?.filter((kind) => own.includes(kind)) ?? own;
     if (kinds.length === 0) break;
@@ -118,15 +116,21 @@ function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKin
   return kinds;
 }
 
-/** The kinds that the first cell of each column may be of. */
+/** The kinds that the first cell of each column may be of that is no word for a missing value. */
 async function seeFirst(ask: Ask, from: string, columns: readonly Open[], times: boolean): Promise<void> {
   if (columns.length === 0) return;
-  const [row = []] = await ask(
-    `SELECT ${columns.map(({ sql }) => `any_value(${beginning(sql)})`).join(', ')} FROM ${from}`,
-  );
+  const figures = columns.flatMap(({ sql }) => [
+    `any_value(${beginning(sql)}) FILTER (NOT ${missingSql(sql)})`,
+    `count(${sql})`,
+    `count(*) FILTER (${missingSql(sql)})`,
+  ]);
+  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
   for (const [index, column] of columns.entries()) {
-    const text = row[index];
-    if (typeof text === 'string') column.kinds = possibleKinds(text, times);
+    const [text, count, missing] = row.slice(3 * index);
+    column.hasText = Number(count) > 0;
+    if (typeof text !== 'string') continue;
+    column.most = mostOf([text], times);
+    column.kinds = column.most !== undefined && Number(missing) > 0 ? [] : possibleKinds(text, times);
   }
 }
 
@@ -137,7 +141,7 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
     const [kind] = column.kinds ?? [];
     if (kind !== undefined) open.push({ column, kind });
     else {
-      const shape = column.kinds === undefined ? 'null' : 'string';
+      const shape = column.hasText ? 'string' : 'null';
       found.set(column.sql, { kind: undefined, shape, tried: column.tried });
     }
   }
@@ -160,13 +164,14 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
 const FEW = 1 / 2;
 const SHOWN_CHARS = 40;
 
-/** Tells of columns that are text for the sake of a few cells. */
+/** Tells of columns, by name, that are text for the sake of a few cells. */
 export async function fewOthers(
   ask: Ask,
   from: string,
   columns: readonly { name: string; sql: string; tried: CellKind }[],
-): Promise<string[]> {
-  if (columns.length === 0) return [];
+): Promise<Map<string, string>> {
+  const notes = new Map<string, string>();
+  if (columns.length === 0) return notes;
   const figures = columns.flatMap(({ sql, tried }) => {
     const isOther = `${sql} IS NOT NULL AND NOT coalesce(${isOfKind(sql, tried)}, false)`;
     return [
@@ -177,9 +182,9 @@ export async function fewOthers(
     ];
   });
   const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
-  return columns.flatMap(({ name, tried }, index) => {
+  for (const [index, { name, tried }] of columns.entries()) {
     const [count, others, line, cell] = row.slice(4 * index);
-    if (Number(others) >= Number(count) * FEW) return [];
+    if (Number(others) >= Number(count) * FEW) continue;
     const what = isTimeShape(tried)
       ? 'time like the others'
       : tried === 'boolean'
@@ -187,20 +192,17 @@ export async function fewOthers(
         : 'number as JSON writes it';
     const some = `${Number(others).toLocaleString('en-US')} of ${Number(count).toLocaleString('en-US')} values`;
     const shown = JSON.stringify(String(cell).slice(0, SHOWN_CHARS));
-    return [
+    notes.set(
+      name,
       `${JSON.stringify(name)} is text, since ${some} ${Number(others) === 1 ? 'is' : 'are'} no ${what}: line ${Number(line).toLocaleString('en-US')} has ${shown}.`,
-    ];
-  });
+    );
+  }
+  return notes;
 }
 
 /** SQL for whether all cells that are not empty are of a kind. */
 function areAll(sql: string, kind: CellKind): string {
   return `bool_and(${sql} IS NULL OR ${isOfKind(sql, kind)})`;
-}
-
-/** SQL condition for an integer that a double holds. */
-export function isSafe(sql: string): string {
-  return `${sql} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 }
 
 function shapeOf(kind: CellKind, isSmall: boolean): Shape {

@@ -6,9 +6,8 @@ import { isShortDecimal, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
-import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind, isSafe } from './csv-cells.ts';
 import { isAlike, strayOf } from './csv-mixed.ts';
-import { isSafe } from './csv-types.ts';
 import { noneOf, type RowColumn, type RowKey } from './relation.ts';
 
 /** How rows go into a table. */

@@ -3,8 +3,7 @@ import type { ColumnType } from '../../../contract/column-types.ts';
 import type { JsonObject } from '../../../contract/json/json.ts';
 import type { DeclaredType } from '../../documents.ts';
 import type { Shape } from '../values/shape.ts';
-import type { CellKind } from './csv-cells.ts';
-import type { Mixed } from './csv-mixed.ts';
+import type { CellKind, Mixed } from './csv-cells.ts';
 
 /** Runs a statement that only reads. */
 export type Ask = (text: string) => Promise<DuckDBValue[][]>;
@@ -57,6 +56,8 @@ export interface Relation {
   documentSql(columns: ReadonlyMap<string, Shape>): string;
   document(values: readonly DuckDBValue[], columns: ReadonlyMap<string, Shape>): RowAsDocument;
   notes: string[];
+  /** By column: what is to be told where it becomes one of text. */
+  textNotes?: ReadonlyMap<string, string>;
 }
 
 /** How rows get their ids and event times. */

@@ -153,7 +153,9 @@ async function load(
     outcome.rows += part?.rows ?? 0;
     options.tell(outcome);
   }
-  outcome.notes = [...relation.notes, ...strayNotes(requireTable(catalog, id), strayed.values(), told)];
+  const table = requireTable(catalog, id);
+  const texts = [...(relation.textNotes ?? [])].filter(([name]) => table.shape.columns.get(name) === 'string');
+  outcome.notes = [...texts.map(([, note]) => note), ...relation.notes, ...strayNotes(table, strayed.values(), told)];
 }
 
 const STRAYED_SHOWN = 10;
