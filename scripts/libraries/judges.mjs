@@ -87,7 +87,7 @@ export const JUDGES = {
   error: (answer) =>
     wants(
       answer,
-      /Collectionorderdoesnotexistinworkspace\w+(?:\.Didyoumean\w+\.orders\?|.*Corrected,andvalid:SELECT\*FROM\w+\.orders)/,
+      /Collectionorderdoesnotexistinworkspace\w+(?:\.Didyoumean\w+\.orders\?|.*Corrected,valid,notrun:SELECT\*FROM\w+\.orders)/,
     ),
   resource: (answer) => wants(answer, /collection:\w+\.orders.*strays/),
   prompt: (answer) => wants(answer, /describe_collection/),
