@@ -41,7 +41,7 @@ export const SUITES = [
   },
   { name: 'services that hang, crash or idle', seconds: 240, long: ['test/cli/comes-back', 'test/local/'] },
   { name: 'every transport and protocol', seconds: 240, long: ['test/scenarios/'] },
-  { name: 'what npm test tries in part', seconds: 600, usual: inPart },
+  { name: 'what npm test tries in part', seconds: 780, usual: inPart },
   {
     name: 'the engine without shortcuts',
     seconds: 300,
