@@ -27,8 +27,8 @@ export interface NewStrays {
   count: number;
   /** SQL that reads them, as text; null: they have a place each. */
   sql: string | null;
-  /** The first of them, and its kind in words. */
-  example: { id: string; value: string };
+  /** The first of them, in words, and its document, or its line in a file. */
+  example: ({ id: string } | { line: number }) & { value: string };
 }
 
 export interface NewSpelling {

@@ -76,9 +76,13 @@ function strayWarning({ path, type, count, sql, example }: NewStrays, collection
   if (type === null) {
     return `${some} cannot be a field: the key is empty, too long, or differs from another only in letter case. The document keeps ${them}, and SQL reads ${them} in _strays alone.`;
   }
+  const where =
+    'line' in example
+      ? `line ${example.line.toLocaleString('en-US')}`
+      : `document ${JSON.stringify(short(example.id))}`;
   const isRounded = type === 'DOUBLE' && example.value.includes('beyond');
   const seen = type === 'VARCHAR' ? 'the text' : isRounded ? 'the rounded number' : 'NULL';
-  return `${some} ${do_} not fit its type ${short(type)} (document ${JSON.stringify(short(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and ${sql === null || sql.length > TEXT_CHARS_MAX ? '_strays' : sql} has ${them}.`;
+  return `${some} ${do_} not fit its type ${short(type)} (${where} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and ${sql === null || sql.length > TEXT_CHARS_MAX ? '_strays' : sql} has ${them}.`;
 }
 
 /** The last name in a path, without quotes. */

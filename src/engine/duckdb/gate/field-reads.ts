@@ -117,7 +117,7 @@ function usedAgain(query: Node): Node[] {
     const [name] = columnIn(node);
     if (name !== undefined) names.add(foldName(name));
   }
-  const sorted = modifiers.flatMap(({ orders }) => nodesOf(orders)).map(({ expression }) => constantOf(expression));
+  const sorted = sortedBy(query).map(constantOf);
   // A star stands for any number of columns.
   const star = list.findIndex((item) => item['class'] === 'STAR');
   return list.filter((item, at) => {
@@ -125,6 +125,12 @@ function usedAgain(query: Node): Node[] {
       sorted.includes(at + 1) || (star >= 0 && star <= at && sorted.some((number) => Number(number) > star));
     return isNumbered || names.has(foldName(textOf(item['alias'])));
   });
+}
+
+/** The expressions that a query is sorted by. */
+function sortedBy(query: Node): Node[] {
+  const orders = nodesOf(query['modifiers']).flatMap((one) => nodesOf(one['orders']));
+  return orders.flatMap(({ expression }) => (isNode(expression) ? [expression] : []));
 }
 
 /** Queries around one another of which the outer ones compare what the inner ones only show, under another name. */
@@ -137,8 +143,7 @@ function visitSorted(walk: Walk, query: Node): void {
   );
   for (const node of nodesIn(query)) {
     const list = nodesOf(node['select_list']);
-    const orders = nodesOf(node['modifiers']).flatMap((one) => nodesOf(one['orders']));
-    const by = orders.flatMap(({ expression }) => (isNode(expression) ? [expression] : []));
+    const by = sortedBy(node);
     const isAll = by.some((one) => one['class'] === 'STAR');
     const numbers = new Set(by.map((one) => Number(constantOf(one) ?? Number.NaN)));
     for (const [at, item] of list.entries()) {

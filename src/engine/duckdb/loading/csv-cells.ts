@@ -64,15 +64,20 @@ export function isSafe(sql: string): string {
   return `${sql} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 }
 
-function isTime(cell: string, shape: TimeShape): string {
+/** The pattern of texts that a column of times gives back, and its zone. */
+export function spellingOf(shape: TimeShape): { pattern: string; zone: string } {
   const template = templateOf(shape);
-  const isDate = `TRY_CAST(left(${cell}, ${DATE_CHARS}) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
-  if (template.length === DATE_CHARS) return `(regexp_full_match(${cell}, '${DATE}') AND ${isDate})`;
+  if (template.length === DATE_CHARS) return { pattern: DATE, zone: '' };
   const rest = template.slice(DATE_CHARS + 1 + CLOCK_CHARS);
   const fraction = /^\.0+/.exec(rest)?.[0] ?? '';
   const zone = rest.slice(fraction.length);
   const digits = fraction === '' ? '' : `\\.[0-9]{${fraction.length - 1}}`;
-  const pattern = `${DATE}${template[DATE_CHARS]}${CLOCK}${digits}${zone.replace('+', '[+]')}`;
+  return { pattern: `${DATE}${template[DATE_CHARS]}${CLOCK}${digits}${zone.replace('+', '[+]')}`, zone };
+}
+
+function isTime(cell: string, shape: TimeShape): string {
+  const { pattern, zone } = spellingOf(shape);
+  const isDate = `TRY_CAST(left(${cell}, ${DATE_CHARS}) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
   // In UTC, the first and the last day may be of another year.
   const isInside = /[1-9]/.test(zone) ? ` AND left(${cell}, ${DATE_CHARS}) NOT IN ('0001-01-01', '9999-12-31')` : '';
   return `(regexp_full_match(${cell}, ${quoteText(pattern)}) AND ${isDate}${isInside})`;

@@ -1,6 +1,6 @@
 import { quoteText } from '../sql/names.ts';
-import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
-import { type CellKind, cellSql, isOfKind, isSafe, type Mixed } from './csv-cells.ts';
+import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
+import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';
 
 /*
@@ -60,23 +60,11 @@ export function mixedSql(cell: string, kind: CellKind): string {
 
 /** SQL for the text of such a cell that a column of a kind does not give back; NULL of others. */
 export function strayOf(cell: string, kind: CellKind): string {
-  // What each digit of a template stands for is known to be right.
-  const digits = (template: string) =>
-    template.replace(/[.+]/g, '[$&]').replace(/0+/g, (zeros) => `[0-9]{${zeros.length}}`);
   const isGiven = isTimeShape(kind)
-    ? `regexp_full_match(${cell}, ${quoteText(spelling(kind, digits))})`
+    ? `regexp_full_match(${cell}, ${quoteText(spellingOf(kind).pattern)})`
     : hasDigits(cell);
   return `CASE WHEN NOT ${isGiven} THEN ${cell} END`;
 }
-
-/** The pattern of texts that a column of times gives back; digits of the zone are themselves. */
-function spelling(kind: TimeShape, digits: (template: string) => string): string {
-  const template = templateOf(kind);
-  const zone = /(?:Z|[+-]\d\d:\d\d)$/.exec(template.slice(DATE_CHARS))?.[0] ?? '';
-  return `${digits(template.slice(0, template.length - zone.length))}${zone.replace('+', '[+]')}`;
-}
-
-const DATE_CHARS = 10;
 
 /** Whether a column of another kind takes the cells of one of this kind. */
 export function isAlike(kind: CellKind, held: TimeShape): boolean {
@@ -178,10 +166,4 @@ function shapeLike(text: string, type: TimeType | undefined): TimeShape | undefi
   if (shape === undefined || type === undefined) return undefined;
   // The first one is a date.
   return type === 'TIMESTAMP' && timeType(shape) === 'DATE' ? `${shape}T00:00:00` : shape;
-}
-
-/** What a column of a kind is called. */
-export function kindName(kind: CellKind): string {
-  if (isTimeShape(kind)) return timeType(kind);
-  return { integer: 'BIGINT', huge: 'HUGEINT', double: 'DOUBLE', boolean: 'BOOLEAN' }[kind];
 }

@@ -75,8 +75,13 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
 
 /** Keys without a value are missing ones. As text, since planning as many arguments of `json_object` takes much longer. */
 function extraSql(columns: readonly RowColumn[]): string {
-  const members = columns.map((column) => `${quoteText(`${JSON.stringify(column.name)}:`)} || ${jsonOf(column)}`);
-  return `CAST(nullif(concat('{', concat_ws(',', ${members.join(', ')}), '}'), '{}') AS JSON)`;
+  return objectSql(columns.map((column) => [column.name, jsonOf(column)]));
+}
+
+/** SQL for a JSON object of keys and JSON text; without any value NULL. */
+function objectSql(members: readonly (readonly [key: string, sql: string])[]): string {
+  const texts = members.map(([key, sql]) => `${quoteText(`${JSON.stringify(key)}:`)} || ${sql}`);
+  return `CAST(nullif(concat('{', concat_ws(',', ${texts.join(', ')}), '}'), '{}') AS JSON)`;
 }
 
 /** SQL for the value of a column as JSON text. */
@@ -89,10 +94,7 @@ function jsonOf({ shape, sql, cell }: RowColumn): string {
 
 /** SQL for the texts that are beside their columns. */
 function straysSql(strays: ReadonlyMap<string, string>): string {
-  const members = [...strays].map(
-    ([name, sql]) => `${quoteText(`${JSON.stringify(placeOf([name]))}:`)} || CAST(to_json(${sql}) AS VARCHAR)`,
-  );
-  return `CAST(nullif(concat('{', concat_ws(',', ${members.join(', ')}), '}'), '{}') AS JSON)`;
+  return objectSql([...strays].map(([name, sql]) => [placeOf([name]), `CAST(to_json(${sql}) AS VARCHAR)`]));
 }
 
 /** The same plan where a column has become another one that holds all of its values: a map. */

@@ -12,8 +12,8 @@ import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
 import type { Shape } from '../values/shape.ts';
+import { typeOf } from '../values/types.ts';
 import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
-import { kindName } from './csv-mixed.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { openedRows } from './opened-rows.ts';
@@ -155,29 +155,30 @@ async function load(
   }
   const table = requireTable(catalog, id);
   const texts = [...(relation.textNotes ?? [])].filter(([name]) => table.shape.columns.get(name) === 'string');
-  outcome.notes = [...texts.map(([, note]) => note), ...relation.notes, ...strayNotes(table, strayed.values(), told)];
+  outcome.notes = [...texts.map(([, note]) => note), ...relation.notes];
+  const strays = straysOf(table, strayed.values(), told);
+  if (strays.length > 0) options.onNews?.({ changed: 0, changes: [], strayed: strays.length, strays, spellings: [] });
 }
 
 const STRAYED_SHOWN = 10;
 const CELL_CHARS_MAX = 40;
 
-/** Tells of cells that are beside their columns, as writes of documents do. */
-function strayNotes(
-  { workspace, name: collection }: Table,
-  columns: Iterable<RowColumn>,
+/** Cells that are beside their columns, but for those that documents have told of already, as writes of documents tell of them. */
+function straysOf(
+  { shape }: Table,
+  strayed: Iterable<RowColumn>,
   told: ReadonlyMap<string, number>,
-): string[] {
-  return [...columns].slice(0, STRAYED_SHOWN).flatMap(({ name, cell }) => {
-    if (cell?.mixed === undefined) return [];
-    const { kind, line, cell: text } = cell.mixed;
-    const others = cell.mixed.others - (told.get(quoteName(name)) ?? 0);
-    if (others <= 0) return [];
-    const [values, do_, them] = others === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
-    const shown = JSON.stringify(cut(text, CELL_CHARS_MAX));
-    return [
-      `${others.toLocaleString('en-US')} ${values} of ${quoteName(name)} of ${workspace}.${collection} ${do_} not fit its type ${kindName(kind)} (line ${line.toLocaleString('en-US')} has ${shown}): SELECT of the field shows ${them} as given, what SQL computes sees NULL, and ${strayRead(placeOf([name]))} has ${them}.`,
-    ];
+): FieldNews['strays'] {
+  const all = [...strayed].flatMap(({ name, cell }): FieldNews['strays'] => {
+    const { others = 0, line = 0, cell: text = '' } = cell?.mixed ?? {};
+    const path = quoteName(name);
+    const count = others - (told.get(path) ?? 0);
+    const held = shape.columns.get(name);
+    if (count <= 0 || held === undefined) return [];
+    const example = { line, value: JSON.stringify(cut(text, CELL_CHARS_MAX)) };
+    return [{ path, type: typeOf(held), count, sql: strayRead(placeOf([name])), example }];
   });
+  return all.slice(0, STRAYED_SHOWN);
 }
 
 const NAMES_SHOWN = 20;

@@ -90,8 +90,8 @@ export const isPart = (word: string) => PART.test(word);
 
 /** The same calls here, likeliest first; none if there are none for so many arguments. */
 export function callsHere(name: string, args: readonly string[]): string[] {
-  const isIn = name.toLowerCase();
-  return (TEMPLATES.get(isIn) ?? []).flatMap((template) => filled(isIn, template, args) ?? []);
+  const folded = name.toLowerCase();
+  return (TEMPLATES.get(folded) ?? []).flatMap((template) => filled(folded, template, args) ?? []);
 }
 
 /** Whether brackets around it change nothing: a name, a number, a text, a call, an interval. */
@@ -109,8 +109,16 @@ function isWhole(text: string): boolean {
   return end === list.length;
 }
 
+/** An argument in a form of a template; undefined: it is none of that form. */
+function inForm(form: string, arg: string, name: string): string | undefined {
+  if (form === 'in') return arg;
+  if (form === 'format') return formatHere(name, arg);
+  const part = PART.exec(arg)?.[1]?.toLowerCase();
+  return form === 'part' ? part && `'${part}'` : part?.toUpperCase();
+}
+
 function filled(name: string, template: string, args: readonly string[]): string | undefined {
-  const isCall = /^[\w]+\(.*\)$/.test(template);
+  const isCall = /^\w+\(.*\)$/.test(template);
   const operand = (text: string) => (isCall || isWhole(text) ? text : `(${text})`);
   let isComplete = true;
   let most = 0;
@@ -121,17 +129,7 @@ function filled(name: string, template: string, args: readonly string[]): string
     }
     most = Math.max(most, Number(place));
     const arg = args[Number(place) - 1] ?? '';
-    const part = PART.exec(arg)?.[1]?.toLowerCase();
-    const value =
-      form === 'part'
-        ? part && `'${part}'`
-        : form === 'unit'
-          ? part?.toUpperCase()
-          : form === 'format'
-            ? formatHere(name, arg)
-            : form === 'in'
-              ? arg
-              : operand(arg);
+    const value = form === undefined ? operand(arg) : inForm(form, arg, name);
     if (value === undefined || value === '') isComplete = false;
     return value ?? '';
   });
