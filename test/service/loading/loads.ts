@@ -29,6 +29,11 @@ export interface Loads {
     /** Whose load it is. */
     key?: string,
   ): Promise<LoadOutcome>;
+  /** Loads a file into the collection `docs`, which is made; its columns and rows are without `_id`. */
+  loadOwn(
+    text: string | Buffer,
+    options?: Partial<LoadOptions>,
+  ): Promise<{ outcome: LoadOutcome; columns: string[]; rows: unknown[][] }>;
   /** Adds documents as a request does; returns the warnings of its answer. */
   add(collection: CollectionRecord, documents: readonly JsonObject[]): Promise<string[]>;
   /** What SQL sees: the columns, and the rows in order of `_id`, without their event times. */
@@ -50,7 +55,7 @@ export async function openLoads(signal = new AbortController().signal): Promise<
     changes: [{ do: 'putRecord', kind: 'workspace', key: 'commons', value: workspace }],
     result: null,
   }));
-  return {
+  const loads: Loads = {
     engine,
     catalog,
     usage,
@@ -97,6 +102,12 @@ export async function openLoads(signal = new AbortController().signal): Promise<
         tell: () => undefined,
         ...options,
       }),
+    async loadOwn(text, options) {
+      const outcome = await loads.load(await loads.create('docs'), text, options);
+      const { columns } = await loads.seen('docs');
+      const rows = await rowsOf(engine, 'SELECT * EXCLUDE (_id, _event_time) FROM docs ORDER BY _id');
+      return { outcome, columns: columns.slice(1), rows };
+    },
     add: async ({ name }, documents) =>
       (await addDocuments(ctx, { workspace: 'commons', collection: name, data: documents })).warnings ?? [],
     async seen(name) {
@@ -109,6 +120,7 @@ export async function openLoads(signal = new AbortController().signal): Promise<
       folder.dispose();
     },
   };
+  return loads;
 }
 
 async function* piecesOf(body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { rowsOf } from '../../engine/harness.ts';
+import { type Loads, openLoads } from './loads.ts';
+
+/* Files of CSV as people have them: cells of several kinds in one column, and headers that are not quite one. */
+
+let loads: Loads;
+
+beforeEach(async () => {
+  loads = await openLoads();
+});
+
+afterEach(async () => {
+  expect(loads.spooled()).toEqual([]);
+  await loads.dispose();
+});
+
+const lines = (...all: string[]) => `${all.join('\n')}\n`;
+const loaded: Loads['loadOwn'] = (...of) => loads.loadOwn(...of);
+
+describe('the columns', () => {
+  test.each<[string, string[], string, string]>([
+    [
+      'zones',
+      ['2024-10-27T02:30:00+02:00', '2024-10-27T02:30:00+01:00', '2024-12-31T23:30:00-0500', '2025-01-01T00:15:00Z'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2025-01-01T04:30:00Z',
+    ],
+    [
+      'fractions',
+      ['2024-03-30T12:00:00Z', '2024-03-30T12:00:00.500Z', 'n/a'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-03-30T12:00:00.5Z',
+    ],
+    ['separators', ['2024-01-01T10:00', '2024-01-01 10:00:00.25', ''], 'TIMESTAMP', '2024-01-01T10:00:00.25Z'],
+    ['minutes', ['2024-01-01T10:00', '2024-01-01T09:00'], 'TIMESTAMP', '2024-01-01T10:00:00Z'],
+    ['dates, too', ['2024-01-02', '2024-01-01T10:00:00'], 'TIMESTAMP', '2024-01-02T00:00:00Z'],
+    [
+      'no seconds',
+      ['2024-01-01T10:00Z', '2024-06-01T10:00+02:00', '2024-01-01 10:00:00-0230'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-06-01T08:00:00Z',
+    ],
+    [
+      'no seconds at all',
+      ['2024-02-29T21:27Z', '2024-02-29T21:28Z'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-02-29T21:28:00Z',
+    ],
+    [
+      'nanoseconds',
+      ['2024-02-29T21:27:00.123456789Z', '2024-02-29T21:27:00.12Z'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-02-29T21:27:00.123456Z',
+    ],
+    [
+      'the last day',
+      ['2024-01-01T00:00:00Z', '9999-12-31T23:59:59Z', 'n/a'],
+      'TIMESTAMP WITH TIME ZONE',
+      '9999-12-31T23:59:59Z',
+    ],
+    [
+      'the first day',
+      ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.25Z'],
+      'TIMESTAMP WITH TIME ZONE',
+      '0001-01-01T00:00:00.25Z',
+    ],
+    [
+      'far zones',
+      ['2024-01-01T00:00:00+18:00', '2024-01-01T00:00:00-1800'],
+      'TIMESTAMP WITH TIME ZONE',
+      '2024-01-01T18:00:00Z',
+    ],
+    ['dates but for words', ['2024-01-02', 'unknown', '2024-01-01'], 'DATE', '2024-01-02T00:00:00Z'],
+  ])('are times however each is spelled: %s', async (_, cells, type, latest) => {
+    const { columns, rows } = await loaded(lines('a', ...cells));
+    expect(columns.slice(0, 1)).toEqual([`a ${type}`]);
+    expect(rows).toEqual(cells.filter((cell) => cell !== '').map((cell) => [cell]));
+    const [found] = await rowsOf(
+      loads.engine,
+      'SELECT max(a)::TIMESTAMPTZ = $1::TIMESTAMPTZ FROM docs'.replaceAll('$1', `'${latest}'`),
+    );
+    expect(found).toEqual([true]);
+  });
+
+  test.each<[string, string[], string]>([
+    ['7', ['7', 'N/A', '-', '12.5', '3'], 'DOUBLE'],
+    ['integers', ['7', 'null', '9007199254740993'], 'BIGINT'],
+    ['few words', [...Array.from({ length: 40 }, (_, n) => `${n}`), 'keine'], 'BIGINT'],
+    [
+      'words first',
+      [...Array.from({ length: 2_100 }, () => 'n/a'), ...Array.from({ length: 2_200 }, (_, n) => `${n}`)],
+      'BIGINT',
+    ],
+    ['a word behind nothing', [...Array.from({ length: 2_000 }, () => ''), 'n/a', '1', '2'], 'BIGINT'],
+    [
+      'doubles as programs write them',
+      ['0.5', '-7.026073336601257e-9', '7.026073336601257E-9', '0.00002869984172284603', '45343866944313050'],
+      'DOUBLE',
+    ],
+    ['words of the engine', ['1.5', 'nan', '2', '3'], 'DOUBLE'],
+    ['only words', ['n/a', 'n/a'], 'VARCHAR'],
+    ['more words than values', ['7', 'n/a', '-'], 'VARCHAR'],
+    ['many words', ['1', '2', '3', 'A', 'B'], 'VARCHAR'],
+    ['other digits', [...Array.from({ length: 40 }, (_, n) => `${n}`), '1,200'], 'VARCHAR'],
+    ['leading zeros', ['10115', '10117', '01067'], 'VARCHAR'],
+    ['times with and without zone', ['2024-01-01T10:00:00Z', '2024-01-01T10:00:00', '2024-01-01T10:00:00'], 'VARCHAR'],
+    ['days that are none', ['2024-01-01', '2024-02-30', '2024-01-03'], 'VARCHAR'],
+  ])('are numbers, but for words beside them: %s', async (_, cells, type) => {
+    const { columns, rows: all } = await loaded(
+      lines('k,a', ...cells.map((cell, n) => `${n},${cell.includes(',') ? `"${cell}"` : cell}`)),
+    );
+    const rows = all.map((row) => (row as unknown[]).slice(1));
+    expect(columns[1]).toBe(`a ${type}`);
+    const shown = (cell: string) => {
+      if (cell === '') return null;
+      const isExact = type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(Number(cell)));
+      return isExact && /^-?\d/.test(cell) ? Number(cell) : cell;
+    };
+    expect(rows).toEqual(cells.map((cell) => [shown(cell)]));
+  });
+
+  test.each<[string, string[], string[], unknown[][]]>([
+    [
+      'a column without a name, as of an index',
+      [',a', '0,x', '1,y'],
+      ['column_1 BIGINT', 'a VARCHAR'],
+      [
+        [0, 'x'],
+        [1, 'y'],
+      ],
+    ],
+    [
+      'columns without names at the end',
+      ['a,b,,', '1,2,,', '3,4,,5'],
+      ['a BIGINT', 'b BIGINT', 'column_3 JSON', 'column_4 BIGINT'],
+      [
+        [1, 2, null, null],
+        [3, 4, null, 5],
+      ],
+    ],
+    ['a line with another separator', ['sep=^', 'a^b,c', '1^2'], ['a BIGINT', 'b,c BIGINT'], [[1, 2]]],
+    ['a name that looks like that', ['sep=x', '5', '6'], ['sep=x BIGINT'], [[5], [6]]],
+    [
+      'empty names behind the last',
+      [',Name,,Amount,,,', '1,x,,5,,,'],
+      [
+        'column_1 BIGINT',
+        'Name VARCHAR',
+        'column_3 JSON',
+        'Amount BIGINT',
+        'column_5 JSON',
+        'column_6 JSON',
+        'column_7 JSON',
+      ],
+      [[1, 'x', null, 5, null, null, null]],
+    ],
+    ['a line that says what the separator is', ['sep=;', 'a;b', '1;2,5'], ['a BIGINT', 'b VARCHAR'], [[1, '2,5']]],
+  ])('of a file with %s', async (_, text, columns, rows) => {
+    const found = await loaded(lines(...text));
+    expect([found.columns, found.rows]).toEqual([columns, rows]);
+  });
+
+  test('of a file with a title above its names are not taken from that', async () => {
+    await expect(loaded(lines('Report;;', ';;', 'name;qty;price', 'x;1;2'))).rejects.toThrow(
+      /names 1 of 3 columns; .*"columnNames".*"skip"/,
+    );
+  });
+
+  test('of many columns with words beside numbers are found soon', async () => {
+    const names = Array.from({ length: 300 }, (_, n) => `c${n}`);
+    const rows = Array.from({ length: 30 }, (_, r) =>
+      names
+        .map((_, n) => ((r + n) % 13 === 0 ? 'n/a' : n % 2 === 0 ? `${r * n}` : `2024-01-0${(r % 9) + 1}`))
+        .join(','),
+    );
+    const { columns, outcome } = await loaded(lines(names.join(','), ...rows));
+    expect(columns.slice(0, 2)).toEqual(['c0 BIGINT', 'c1 DATE']);
+    expect(outcome.warnings).toHaveLength(10);
+  }, 20_000);
+
+  test('are told to be text only where they become that', async () => {
+    const docs = await loads.create('docs');
+    await loads.add(docs, [{ _id: 'a', t: '2024-01-01' }]);
+    const { warnings } = await loads.load(docs, lines('_id,t', 'b,2024-01-02', 'c,2024-01-03', 'd,7 May'));
+    expect(warnings.filter((one) => one.includes('is text'))).toEqual([]);
+  });
+
+  test('give numbers with zeros at their end, whatever the column has', async () => {
+    const docs = await loads.create('docs');
+    await loads.add(docs, [
+      { _id: 'a', n: 1.5 },
+      { _id: 'b', n: 2.5 },
+    ]);
+    await loads.load(docs, lines('_id,n', 'c,0.5000000000000000000', 'd,n/a', 'e,12.50000000000000000'));
+    expect(await rowsOf(loads.engine, 'SELECT sum(n) FROM docs')).toEqual([[17]]);
+  });
+});
