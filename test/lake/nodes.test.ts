@@ -152,6 +152,18 @@ describe('what one node changes, the other knows after it has looked', () => {
     expect(own).toEqual([put('y', 1)]);
     expect((await openNode()).records.map(({ key }) => key).toSorted()).toEqual(["it's", 'y']);
   });
+
+  // A node looks while it starts, before whatever keeps the records listens: for its lease of the upkeep, for one.
+  test('records, also of what it looked at before anyone listened', async () => {
+    await a.commit([{ do: 'putRecord', kind: 'k', key: 'x', value: { n: 1 } }]);
+    await b.refresh();
+    const told = new Map<string, unknown>();
+    b.onRecords((changes) => {
+      for (const change of changes) if (change.do === 'putRecord') told.set(change.key, change.value);
+    });
+    await b.refresh();
+    expect(told.get('x')).toEqual({ n: 1 });
+  });
 });
 
 test('work alone is alone over all nodes, and knows what came before', async () => {

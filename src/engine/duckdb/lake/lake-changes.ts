@@ -59,6 +59,8 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const listeners: RecordsListener[] = [];
+  /** Whether records changed before anyone listened: what the engine read at its start is not theirs any more. */
+  let isUntold = false;
   /** By id of the lake: table and schema. */
   const tables = new Map<string, { schema: string; name: string }>();
 
@@ -71,7 +73,10 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
   }
 
   async function look(): Promise<void> {
-    if (await settled()) known = NOTHING;
+    if ((await settled()) || (isUntold && listeners.length > 0)) {
+      known = NOTHING;
+      isUntold = false;
+    }
     const rows = await client.query(SNAPSHOTS, [known]);
     const [first] = rows;
     if (first === undefined) return;
@@ -96,7 +101,9 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
   }
 
   function tell(changes: readonly RecordChange[], isAll: boolean): void {
-    if (isAll || changes.length > 0) for (const listener of listeners) listener(changes, isAll);
+    if (!isAll && changes.length === 0) return;
+    isUntold ||= listeners.length === 0;
+    for (const listener of listeners) listener(changes, isAll);
   }
 
   /** Only what others changed: what this node did is known here already, and may be newer. */
