@@ -64,6 +64,8 @@ export interface LoadResult extends LoadProgress {
   /** The documents that were asked for, and whether they are all. */
   sample?: JsonObject[];
   is_all?: boolean;
+  /** The columns of a new collection of these documents, with their types as SQL; of rows, of all that was looked at. */
+  columns?: { name: string; type: string }[];
 }
 
 /** The type of a load's body. */

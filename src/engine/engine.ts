@@ -6,7 +6,7 @@ import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
-import type { CsvRows, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
+import type { CsvRows, NewColumn, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 import type { Sharing } from './sharing.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
@@ -29,6 +29,7 @@ export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Resul
 export type {
   CsvPart,
   CsvRows,
+  NewColumn,
   OpenedRow,
   OpenedRows,
   ParquetRows,
@@ -86,8 +87,15 @@ export interface Engine extends Expressions, Batches, Sharing {
    */
   openRows(table: string, rows: CsvRows | ParquetRows, signal: AbortSignal): Promise<OpenedRows>;
 
-  /** The first rows of a file as documents. Rejects as `addRows` does. */
-  sampleRows(rows: CsvRows | ParquetRows, max: number, signal: AbortSignal): Promise<JsonObject[]>;
+  /** The first rows of a file as documents, and the columns that a new table of all its rows has. Rejects as `addRows` does. */
+  sampleRows(
+    rows: CsvRows | ParquetRows,
+    max: number,
+    signal: AbortSignal,
+  ): Promise<{ documents: JsonObject[]; columns: NewColumn[] }>;
+
+  /** The columns that a new table of some documents has; their ids and event times are no fields. */
+  columnsFor(documents: readonly JsonObject[]): Promise<NewColumn[]>;
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to

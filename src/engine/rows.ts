@@ -42,6 +42,12 @@ export interface ParquetRows {
   skip: number;
 }
 
+/** A column that a new table would have, with its type as SQL. */
+export interface NewColumn {
+  name: string;
+  type: string;
+}
+
 /** A row that is not stored: the line at which it begins, or its number. */
 export interface RefusedRow {
   at: number;

@@ -4,11 +4,9 @@ import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/j
 import type { LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import { cutText, listWithin, Room } from '../room.ts';
-import { linesOf } from './field-lines.ts';
+import { cutText, Room } from '../room.ts';
+import { fieldsText } from './fields-text.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
-import { foldLines } from './fold-lines.ts';
-import { inferFields } from './infer.ts';
 import type { Target } from './load.ts';
 import { readAs, tableOf } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
@@ -19,7 +17,6 @@ import type { ToolContext } from './tool.ts';
 
 const SAMPLE = 200;
 const ROWS = 5;
-const FIELDS_MAX = 400;
 const COLUMNS_MAX = 50;
 const CELL_CHARS_MAX = 80;
 const ERROR_CHARS_MAX = 300;
@@ -127,7 +124,7 @@ export async function sampleOf(
   const { id_field: idField, ...sent } = sentAs(file, input);
   const { on_error, event_time: eventTime } = input;
   const read = await client.load({ workspace, collection, ...sent, sample: SAMPLE, on_error }, bytes(), { signal });
-  const documents = read.sample ?? [];
+  const { sample: documents = [], columns = [] } = read;
   requireField(documents, idField, 'id_field');
   // A name with dots leads into objects.
   requireField(documents, eventTime?.field.split('.', 1)[0], 'event_time');
@@ -135,7 +132,7 @@ export async function sampleOf(
   if (broken !== undefined && documents.length + refused.length === 0) throw broken;
   const isAll = read.is_all === true && broken === undefined;
   const failure = broken?.message ?? read.stopped;
-  return { documents, refused, isAll, failure, separator: separatorFound(read, file, input) };
+  return { documents, columns, refused, isAll, failure, separator: separatorFound(read, file, input) };
 }
 
 async function previewed(
@@ -146,14 +143,11 @@ async function previewed(
 ) {
   const file = await openAs({ means, signal }, found, input);
   try {
-    const { documents, refused, isAll, failure, separator } = await sampleOf(
+    const { documents, columns, refused, isAll, failure, separator } = await sampleOf(
       { client, signal },
       { file, target },
       { ...input, on_error: 'skip' },
     );
-    const { fields } = inferFields(documents, FIELDS_MAX);
-    const lines = linesOf(fields, new Map(), undefined, { sampled: documents.length, counted: documents.length });
-    const folded = foldLines(lines, lines.filter(({ depth }) => depth === 0).length);
     const [first] = refused;
     const id = input.id_field ?? '_id';
     const warnings = file.warnings?.() ?? [];
@@ -164,11 +158,7 @@ async function previewed(
       collection: tableOf(target),
       ...(target.isMissing ? { would_be_created: true } : { documents_before: target.before }),
       looked_at: lookedAt(documents.length + refused.length, isAll),
-      fields: listWithin(
-        // One field takes about a third of the room at most.
-        folded.map(({ path, type }) => cutText(`${path} ${type}`, tokensMax)),
-        tokensMax,
-      ),
+      fields: fieldsText(columns, tokensMax),
       ...tableIn(documents.slice(0, ROWS), tokensMax),
       ...(first === undefined
         ? {}

@@ -84,11 +84,21 @@ export async function loadDocuments(
 
 /** Reads the first documents of a stream of JSON. */
 export async function sampleDocuments(
+  { engine }: Pick<CallContext, 'engine'>,
   body: AsyncIterable<Buffer>,
   options: LoadOptions,
   max: number,
 ): Promise<LoadSample> {
-  const sample: LoadSample = { documents: [], refused: [], isAll: true, stopped: null };
+  const sample = await firstDocuments(body, options, max);
+  return { ...sample, columns: await engine.columnsFor(sample.documents) };
+}
+
+async function firstDocuments(
+  body: AsyncIterable<Buffer>,
+  options: LoadOptions,
+  max: number,
+): Promise<Omit<LoadSample, 'columns'>> {
+  const sample: Omit<LoadSample, 'columns'> = { documents: [], refused: [], isAll: true, stopped: null };
   try {
     for await (const part of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
       for (const item of itemsOf(part)) {

@@ -41,7 +41,7 @@ export async function load(
   if (input.sample !== undefined) {
     const sampled = isRows
       ? sampleRows(ctx, body, options, input.sample)
-      : sampleDocuments(body, options, input.sample);
+      : sampleDocuments(ctx, body, options, input.sample);
     return sampleResult(await sampled);
   }
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
@@ -54,10 +54,10 @@ function resultOf({ refused, withoutId, refusedCount, ...rest }: LoadOutcome): L
   return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
 }
 
-function sampleResult({ documents, refused, isAll, ...rest }: LoadSample): LoadResult {
+function sampleResult({ documents, columns, refused, isAll, ...rest }: LoadSample): LoadResult {
   const entries = documents.length + refused.length;
   const outcome = { ...newOutcome(), entries, refused, refusedCount: refused.length, ...rest };
-  return { ...resultOf(outcome), sample: documents, is_all: isAll };
+  return { ...resultOf(outcome), sample: documents, columns, is_all: isAll };
 }
 
 function shown({ at, id, why }: RefusedEntry): LoadResult['refused'][number] {

@@ -1,6 +1,7 @@
 import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
+import type { NewColumn } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
 
 /** What every way of loading a stream of bytes into a collection is told, and what it answers. */
@@ -52,6 +53,8 @@ export interface LoadOutcome {
 /** The first documents of a stream. */
 export interface LoadSample {
   documents: JsonObject[];
+  /** That a new collection of them has. */
+  columns: NewColumn[];
   refused: RefusedEntry[];
   /** Whether there are no more, but for what cannot be read. */
   isAll: boolean;

@@ -148,7 +148,7 @@ describe('load_file of many files', () => {
       collection: 'dry.orders',
       would_be_created: true,
       looked_at: 'all 2 entries',
-      fields: 'id integer, total number|integer, placed_at text',
+      fields: 'id BIGINT, total DOUBLE, placed_at TIMESTAMP WITH TIME ZONE',
       columns: ['id', 'total', 'placed_at'],
       rows: [
         [1, 2.5, '2024-03-01T10:00:00Z'],
@@ -167,7 +167,7 @@ describe('load_file of many files', () => {
     expect(many.data['files']).toMatchObject([
       {
         file: 'dry/d1.json',
-        fields: '_id integer, a {b list of integer}',
+        fields: 'a {b [BIGINT]}',
         rows: [[1, { b: [1, 2] }]],
         refused: 1,
         first_refused: { line: 1, error: 'is no JSON object' },

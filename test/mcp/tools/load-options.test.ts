@@ -222,7 +222,7 @@ describe('what is told', () => {
   it('of fields are all names, however large the type of the first is', async () => {
     const wide = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`some_long_name_${n}`, n]));
     const { data } = await load('jsonl', `${JSON.stringify({ wide, n: 1 })}\n`, { dry_run: true });
-    expect(data['fields']).toMatch(/^wide \{some_long_name_0 integer, .*…\[\+\d+ characters\], n integer$/);
+    expect(data['fields']).toBe('wide {<key> BIGINT}, n BIGINT');
   });
 
   it('of CSV is the separator that was recognized', async () => {

@@ -9,6 +9,7 @@ import { createSessions } from '../connections/sessions.ts';
 import { quoteName } from '../sql/names.ts';
 import { requireTable, type Table } from '../tables/catalog.ts';
 import { hasNewMaps, withMaps } from '../tables/maps.ts';
+import { columnsFor, NEW_TABLE, newColumnsIn } from '../tables/new-columns.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
 import type { Shape } from '../values/shape.ts';
@@ -27,8 +28,11 @@ const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint'
 const SAMPLE = 1_000;
 
 /** Adding the rows of whole files. */
-export function createRowLoads(context: WritesContext): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows'> {
+export function createRowLoads(
+  context: WritesContext,
+): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows' | 'columnsFor'> {
   return {
+    columnsFor,
     async addRows(id, rows, options) {
       const outcome: RowsOutcome = {
         rows: 0,
@@ -67,12 +71,15 @@ export function createRowLoads(context: WritesContext): Pick<Engine, 'addRows' |
             times: true,
             integers: new Set(),
           });
+          const read = <T>(work: (one: Ask) => Promise<T>) => work(ask);
+          const { shape } = await planFor(context, NEW_TABLE, relation, read);
+          const columns = newColumnsIn(shape);
           const [first] = relation.parts;
-          if (first === undefined) return [];
+          if (first === undefined) return { documents: [], columns };
           const found = await ask(
             `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${first.from} WHERE NOT ${relation.isTooLarge ?? 'false'} ORDER BY l LIMIT ${max}`,
           );
-          return found.map((values) => relation.document(values, NO_COLUMNS).document);
+          return { documents: found.map((values) => relation.document(values, NO_COLUMNS).document), columns };
         });
       } catch (error) {
         throw loadError(context, rows, signal, error);
@@ -211,7 +218,7 @@ async function withTable(context: WritesContext, id: string, work: (table: Table
   });
 }
 
-type Read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) => Promise<T>;
+type Read = <T>(work: (ask: Ask) => Promise<T>) => Promise<T>;
 
 async function planFor(context: WritesContext, table: Table, relation: Relation, read: Read): Promise<RowsPlan> {
   const plan = planRows(table.shape, relation.columns, relation.key);

@@ -20,7 +20,7 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
-import { type Fitting, type TableShape, widenTable } from './columns.ts';
+import { type Fitting, type Retyped, type TableShape, widenTable } from './columns.ts';
 import { fieldNewsOf } from './field-news.ts';
 import { deleteRows, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
@@ -62,22 +62,30 @@ export async function storeDocuments(
   { finish, onNews }: Storing = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
-  let fit = await fitAll(before.shape, documents);
-  const retyped = await withMajority(context.transaction, before, fit.shape, {
-    documents: fit.written,
-    ids: documents.map(({ id }) => id),
-  });
-  if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
-  const mapped = await withMaps(context.transaction, before, fit.shape, documents);
-  fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
-  const { shape, written } = fit;
-  const changed = [...retyped.keys(), ...mapped.retyped];
-  const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
+  const { shape, retyped, written } = await fitting(context.transaction, before, documents);
+  const stored = { shape, retyped, ids: documents.map(({ id }) => id), written, onNews };
   return store(context, before, stored, async (sql, table, timeOf, existed) => {
     const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
     await finish?.(sql, table, existed);
   });
+}
+
+/** How documents go into a table: its shape then, and the columns that do not hold all of their values in it. */
+export async function fitting(
+  read: Transaction,
+  before: Table,
+  documents: readonly AcceptedDocument[],
+): Promise<Retyped & { written: (AcceptedDocument & Fitting)[] }> {
+  let fit = await fitAll(before.shape, documents);
+  const retyped = await withMajority(read, before, fit.shape, {
+    documents: fit.written,
+    ids: documents.map(({ id }) => id),
+  });
+  if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
+  const mapped = await withMaps(read, before, fit.shape, documents);
+  fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
+  return { ...fit, retyped: [...retyped.keys(), ...mapped.retyped] };
 }
 
 async function fitAll(
