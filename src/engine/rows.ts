@@ -16,6 +16,8 @@ export interface CsvPart {
   last: number;
   /** Whether a record of it has more than one line. */
   hasBreaks: boolean;
+  /** Whether a record of it has fewer cells than there are names. */
+  hasShort: boolean;
   /** Records of the file up to its last one, those that are in no part included. */
   entries: number;
 }

@@ -150,14 +150,15 @@ class PartWriter {
     return { chunk: this.#chunk, at: this.#used };
   }
 
-  put(bytes: number, { line, lines }: RawRecord, entries: number): void {
+  put(bytes: number, { line, lines }: RawRecord, { entries, isShort }: { entries: number; isShort: boolean }): void {
     this.#used += bytes;
-    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, entries, bytes: 0 };
+    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, hasShort: false, entries, bytes: 0 };
     const part = this.#part;
     part.rows += 1;
     part.last = line;
     part.entries = entries;
     part.hasBreaks ||= lines > 1;
+    part.hasShort ||= isShort;
     part.bytes += bytes;
     if (part.bytes >= PART_BYTES || part.rows >= PART_ROWS) this.#cut();
   }
@@ -268,21 +269,20 @@ class RecordTaker {
     }
     const bytes = record.isOdd ? this.#respelled(record) : record.bytes;
     const [from, to] = record.isOdd ? [0, bytes.length] : [start, end];
-    this.#put(record, bytes, from, to, names.length - cells);
+    this.#put(record, bytes, { from, to, isShort: cells < names.length });
   }
 
-  #put(record: RawRecord, bytes: Buffer, from: number, to: number, missing: number): void {
+  #put(record: RawRecord, bytes: Buffer, { from, to, isShort }: { from: number; to: number; isShort: boolean }): void {
     const { separator } = this.dialect;
-    const size = to - from + LINE_DIGITS_MAX + (missing + 1) * separator.length + 1;
+    const size = to - from + LINE_DIGITS_MAX + separator.length + 1;
     const { chunk, at } = this.#parts.room(size);
     let end = at + writeNumber(chunk, at, record.line);
     end += separator.copy(chunk, end);
     end += bytes.copy(chunk, end, from, to);
-    for (let left = missing; left > 0; left--) end += separator.copy(chunk, end);
     chunk[end] = LF;
     end += 1;
     if (end - at > this.#recordBytes) this.#recordBytes = end - at;
-    this.#parts.put(end - at, record, this.#entries);
+    this.#parts.put(end - at, record, { entries: this.#entries, isShort });
   }
 
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */

@@ -39,6 +39,7 @@ function csvRows(names: string[], records: string[], partRows = 1_000): CsvRows 
       first: at + 2,
       last: at + some.length + 1,
       hasBreaks: false,
+      hasShort: false,
       entries: at + some.length,
     });
   }

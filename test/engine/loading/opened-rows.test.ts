@@ -53,7 +53,15 @@ test('rows of CSV have the types of all rows in all parts; one that has not its 
   const part = (name: string, records: readonly string[], first: number) => {
     const path = join(engine.spool, name);
     writeFileSync(path, records.map((record, index) => `${first + index},${record}\n`).join(''));
-    return { path, rows: records.length, first, last: first + records.length - 1, hasBreaks: false, entries: 0 };
+    return {
+      path,
+      rows: records.length,
+      first,
+      last: first + records.length - 1,
+      hasBreaks: false,
+      hasShort: false,
+      entries: 0,
+    };
   };
   const rows: CsvRows = {
     kind: 'csv',

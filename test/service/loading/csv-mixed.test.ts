@@ -1,4 +1,7 @@
+import { statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { spoolCsv } from '../../../src/service/loading/csv-spool.ts';
+import { createSpool } from '../../../src/service/loading/spool.ts';
 import { rowsOf } from '../../engine/harness.ts';
 import { type Loads, openLoads } from './loads.ts';
 
@@ -104,6 +107,9 @@ describe('the columns', () => {
     ['many words', ['1', '2', '3', 'A', 'B'], 'VARCHAR'],
     ['other digits', [...Array.from({ length: 40 }, (_, n) => `${n}`), '1,200'], 'VARCHAR'],
     ['leading zeros', ['10115', '10117', '01067'], 'VARCHAR'],
+    ['integers that a double does not give back', ['9007199254740993', '1.5', '2'], 'VARCHAR'],
+    ['long ones beside words', ['1234567890123456789', '1.5', 'n/a', '3'], 'VARCHAR'],
+    ['codes that could be exponents', ['1E5', '100000', '12E3'], 'VARCHAR'],
     ['times with and without zone', ['2024-01-01T10:00:00Z', '2024-01-01T10:00:00', '2024-01-01T10:00:00'], 'VARCHAR'],
     ['days that are none', ['2024-01-01', '2024-02-30', '2024-01-03'], 'VARCHAR'],
   ])('are numbers, but for words beside them: %s', async (_, cells, type) => {
@@ -178,6 +184,54 @@ describe('the columns', () => {
     expect(columns.slice(0, 2)).toEqual(['c0 BIGINT', 'c1 DATE']);
     expect(outcome.warnings).toHaveLength(10);
   }, 20_000);
+
+  test('of many columns of text for the sake of one cell are found soon, each with its note', async () => {
+    const names = Array.from({ length: 400 }, (_, n) => `c${n}`);
+    const rows = Array.from({ length: 20 }, (_, r) => names.map((_, n) => (r === 9 ? '1.2.3' : `${r * n}`)).join(','));
+    const { columns, outcome } = await loaded(lines(names.join(','), ...rows));
+    expect(columns[7]).toBe('c7 VARCHAR');
+    expect(outcome.warnings[7]).toBe(
+      '"c7" is text, since 1 of 20 values is no number as JSON writes it: line 11 has "1.2.3".',
+    );
+  }, 20_000);
+
+  test('of short records are there, and take no more room on the way than the file', async () => {
+    const names = Array.from({ length: 400 }, (_, n) => `c${n}`);
+    const rows = Array.from({ length: 3_000 }, (_, r) => `${r}`);
+    const text = lines(names.join(','), ...rows, names.map((_, n) => `${n}`).join(','));
+    const { outcome } = await loaded(text);
+    expect(outcome.added).toBe(3_001);
+    expect(await rowsOf(loads.engine, 'SELECT count(*), count(c1), max(c1), max(c0) FROM docs')).toEqual([
+      [3_001, 1, 1, 2_999],
+    ]);
+    const spool = createSpool(loads.engine.spool);
+    const body = (async function* () {
+      yield Buffer.from(text);
+    })();
+    const { rows: spooled } = await spoolCsv(body, spool, { skip: 0 }, new AbortController().signal);
+    const bytes = spooled.parts.reduce((sum, { path }) => sum + statSync(path).size, 0);
+    await spool.remove();
+    expect(bytes).toBeLessThan(3 * text.length);
+  }, 60_000);
+
+  test.each<[string, string[], string, boolean]>([
+    ['all groups of three', ['1.500', '2.000', '950'], 'VARCHAR', true],
+    ['words beside them', ['1.500', 'n/a', '20.000', '950'], 'VARCHAR', true],
+    ['other fractions', ['1.500', '2.25', '950'], 'DOUBLE', false],
+    ['fractions of one', ['0.500', '1.250', '950'], 'DOUBLE', false],
+  ])('between semicolons are no numbers if dots may be between thousands: %s', async (_, cells, type, isTold) => {
+    const rows = cells.map((cell, n) => `p${n};${cell};1,5`);
+    const { columns, outcome } = await loaded(lines('name;qty;price', ...rows));
+    expect(columns[1]).toBe(`qty ${type}`);
+    expect(outcome.warnings.some((one) => one.includes('its dots may be between thousands'))).toBe(isTold);
+    if (!isTold) return;
+    expect(outcome.warnings.join()).toContain(`CAST(replace("qty", '.', '') AS BIGINT)`);
+    const given = await loads.load(await loads.create('given'), lines('qty;p', ...cells.map((cell) => `${cell};1,5`)), {
+      types: { qty: 'FLOAT' },
+      onError: 'skip',
+    });
+    expect(given.refusedCount).toBe(cells.filter((cell) => cell === 'n/a').length);
+  });
 
   test('are told to be text only where they become that', async () => {
     const docs = await loads.create('docs');

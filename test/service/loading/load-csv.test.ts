@@ -38,7 +38,7 @@ describe('the types of columns', () => {
       lines(
         '_id,n,big,huge,f,b,t,day,zip,plus,mixed,long,quoted',
         'a,1,9007199254740993,170141183460469231731687303715884105727,1.5,true,2024-01-02T03:04:05Z,2024-01-02,00501,+1,1,0.12345678901234567890,"1"',
-        'b,-2,1,2,2e3,false,2024-01-02T03:04:06Z,2024-02-29,10115,+2,x,0.5,""',
+        'b,-2,1,2,2e+3,false,2024-01-02T03:04:06Z,2024-02-29,10115,+2,x,0.5,""',
         'c,,,,,,,,,,,,"a, ""b"""',
       ),
       [
@@ -107,7 +107,11 @@ describe('the types of columns', () => {
     ['1.', 'VARCHAR'],
     ['0x10', 'VARCHAR'],
     ['NaN', 'VARCHAR'],
-    ['TRUE', 'VARCHAR'],
+    ['TRUE', 'BOOLEAN'],
+    ['tRUE', 'VARCHAR'],
+    ['12E5', 'VARCHAR'],
+    ['1.2E5', 'DOUBLE'],
+    ['1e-5', 'DOUBLE'],
     [' 1', 'VARCHAR'],
     ['1_000', 'VARCHAR'],
     ['{"a":1}', 'VARCHAR'],

@@ -302,3 +302,14 @@ describe('loadRows() of Parquet', () => {
     ]);
   });
 });
+
+test('the first and the last day that documents can have come in as they are', async () => {
+  const { outcome, rows } = await load(`SELECT * FROM (VALUES
+    (DATE '0001-01-01', TIMESTAMP '9999-12-31 23:59:59', TIMESTAMPTZ '9999-12-31 23:59:59Z'),
+    (DATE '9999-12-31', TIMESTAMP '0001-01-01 00:00:00', TIMESTAMPTZ '0001-01-01 00:00:00Z')) t(d, t, z)`);
+  expect(outcome.warnings.filter((one) => one.includes('left out'))).toEqual([]);
+  expect(rows).toEqual([
+    ['0001-01-01', '9999-12-31T23:59:59.000000', '9999-12-31T23:59:59.000000Z'],
+    ['9999-12-31', '0001-01-01T00:00:00.000000', '0001-01-01T00:00:00.000000Z'],
+  ]);
+});

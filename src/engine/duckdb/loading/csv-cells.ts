@@ -25,7 +25,8 @@ export interface Mixed {
 
 /** Digits that a double gives back, whatever the number is. */
 const DIGITS_MAX = 15;
-const NUMBER = '-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?';
+/** An exponent without a dot or a sign is that of a code, such as 12E5: no program writes a number so. */
+const NUMBER = '-?(0|[1-9][0-9]*)(\\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-][0-9]+)?';
 const SHORT_NUMBER = `-?(0|[1-9][0-9]{0,${DIGITS_MAX - 1}})(\\.[0-9]{1,${DIGITS_MAX}})?`;
 /** Below this, doubles have fewer digits. */
 const DOUBLE_MIN = '2.3e-308';
@@ -37,7 +38,7 @@ const CLOCK_CHARS = 8;
 /** SQL condition for a cell, not NULL, that is of a kind. */
 export function isOfKind(cell: string, kind: CellKind): string {
   if (isTimeShape(kind)) return isTime(cell, kind);
-  if (kind === 'boolean') return `${cell} IN ('true', 'false')`;
+  if (kind === 'boolean') return `${cell} IN (${[...BOOLEANS.keys()].map(quoteText).join(', ')})`;
   // What is written otherwise comes back otherwise: 007, +1, -0, 1.5.
   if (kind === 'integer') return `coalesce(CAST(TRY_CAST(${cell} AS BIGINT) AS VARCHAR) = ${cell}, false)`;
   if (kind === 'huge') return `coalesce(CAST(TRY_CAST(${cell} AS HUGEINT) AS VARCHAR) = ${cell}, false)`;
@@ -91,7 +92,7 @@ export function timeKindOf(text: string): TimeShape | undefined {
 
 /** The kinds that a cell may be of, narrower ones first; the engine decides whether it is. */
 export function possibleKinds(text: string, times: boolean): readonly CellKind[] {
-  if (text === 'true' || text === 'false') return ['boolean'];
+  if (BOOLEANS.has(text)) return ['boolean'];
   if (DOCUMENT_NUMBER.test(text)) return INTEGER.test(text) ? ['integer', 'huge', 'double'] : ['double'];
   const time = times ? timeKindOf(text) : undefined;
   return time === undefined ? [] : [time];
@@ -102,14 +103,19 @@ const INTEGER = /^-?\d+$/;
 /** What a document has of a cell of a column: of this kind, or given this type. */
 export function cellValue(text: string, kind: CellKind | undefined): JsonValue {
   if (kind === undefined || isTimeShape(kind)) return text;
-  return parseJson(text);
+  return kind === 'boolean' ? (BOOLEANS.get(text) ?? text) : parseJson(text);
 }
 
-const DOCUMENT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** As programs write them; spreadsheets and R in capitals. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
+  ['true', 'TRUE', 'True', 'false', 'FALSE', 'False'].map((text) => [text, text.toLowerCase() === 'true']),
+);
+
+const DOCUMENT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]\d+)?$/;
 
 /** The same in a column of text, as the collection's column for it has it: a number may be one of those there. */
 export function cellValueFor(text: string, held: Shape): JsonValue {
-  if (held === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text;
+  if (held === 'boolean') return BOOLEANS.get(text) ?? text;
   const isNumbers = held === 'int53' || held === 'int64' || held === 'hugeint' || held === 'double';
   if (!isNumbers || !isNumeral(text) || !DOCUMENT_NUMBER.test(text)) return text;
   const value = parseJson(text);

@@ -11,7 +11,7 @@ import type { Ask } from './relation.ts';
  */
 
 /** What most cells of a column are. */
-export type Most = 'number' | 'time';
+export type Most = 'number' | 'time' | 'boolean';
 
 /** Words for a value that is missing, in small letters: any number of them is less than the values. */
 const MISSING = ['', '-', '--', '.', '?', '#n/a', 'n/a', 'na', 'nan', 'nil', 'none', 'null', 'missing', 'unknown'];
@@ -51,7 +51,7 @@ function isAnyTime(cell: string, type: TimeType): string {
 }
 
 /** Other words would make times and numbers of themselves: `epoch`, `nan`. */
-const hasDigits = (cell: string) => `regexp_matches(${cell}, '[0-9]')`;
+export const hasDigits = (cell: string) => `regexp_matches(${cell}, '[0-9]')`;
 
 /** SQL for what a column of a kind has of a cell that is of that kind, or a word: NULL then. */
 export function mixedSql(cell: string, kind: CellKind): string {
@@ -81,20 +81,34 @@ export function missingSql(cell: string): string {
   return `lower(trim(${cell})) IN (${MISSING.map(quoteText).join(', ')})`;
 }
 
+/** With codes such as 007. */
+const NUMBER = /^-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]\d+)?$/;
+
 /** Whether most of some cells are numbers, or times, but for words for missing ones; undefined: neither. */
 export function mostOf(cells: readonly unknown[], times: boolean): Most | undefined {
   const texts = cells.filter((cell) => typeof cell === 'string' && !isMissing(cell)) as string[];
   const isMost = (is: (text: string) => boolean) => texts.length > 0 && 2 * texts.filter(is).length > texts.length;
-  if (isMost((text) => /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text))) return 'number';
+  if (isMost((text) => NUMBER.test(text))) return 'number';
   return times && isMost((text) => timeShapeOf(text) !== undefined) ? 'time' : undefined;
 }
 
-/** What a column turns out to be: `mixed`, or text, of which most is `tried`. */
+/** Cells of a column that are not of the kind of most. */
+export interface Others {
+  kind: CellKind;
+  count: number;
+  /** All cells that are not empty. */
+  all: number;
+  /** The first of the others. */
+  line: number;
+  cell: string;
+}
+
+/** What a column turns out to be: `mixed`, or text, and then what keeps it from being of one kind. */
 export interface Looked {
   mixed?: Mixed;
   /** Whether all integers are such that a double holds them. */
   isSmall?: boolean;
-  tried?: CellKind | undefined;
+  others?: Others;
 }
 
 /** Codes of words: those for a missing value, and others; of anything else 0, and of kinds their place from 1 on. */
@@ -103,9 +117,17 @@ const SHOWN_CHARS = 100;
 
 const TIME_TYPES = Object.keys(TIMES) as TimeType[];
 
+/** A double gives back the digits of shorter ones. */
+const SHORT_CHARS = 15;
+
+function conditionsOf(most: Most): string[] {
+  if (most === 'number') return NUMBERS.map((kind) => isOfKind('c', kind));
+  return most === 'boolean' ? [isOfKind('c', 'boolean')] : TIME_TYPES.map((type) => isAnyTime('c', type));
+}
+
 /**
- * What columns are of which most cells are numbers, or times, by all of their cells. These are put below one another, since to
- * plan the same for each of many columns takes seconds.
+ * What columns are of which most cells are numbers, times or booleans, by all of their cells. These are put below one another,
+ * since to plan the same for each of many columns takes seconds.
  */
 export async function lookAtMixed(
   ask: Ask,
@@ -113,21 +135,30 @@ export async function lookAtMixed(
   columns: readonly string[],
   most: Most,
 ): Promise<readonly Looked[]> {
-  const kinds =
-    most === 'number' ? NUMBERS.map((kind) => isOfKind('c', kind)) : TIME_TYPES.map((type) => isAnyTime('c', type));
-  const whens = kinds.map((one, at) => `WHEN ${one} THEN ${at + 1}`).join(' ');
+  const whens = conditionsOf(most).map((one, at) => `WHEN ${one} THEN ${at + 1}`);
   const word = `if(${missingSql('c')}, ${WORD_MISSING}, ${WORD_OTHER})`;
+  const words = `WHEN NOT ${hasDigits('c')} THEN ${word}`;
+  // Booleans are words themselves.
+  const cases = most === 'boolean' ? [...whens, words] : [words, ...whens];
+  const isHeld = most === 'number' ? `bool_and(length(c) <= ${SHORT_CHARS} OR ${isOfKind('c', 'double')})` : 'true';
   const rows = await ask(
-    `SELECT i, CASE WHEN NOT ${hasDigits('c')} THEN ${word} ${whens} ELSE ${OTHER} END AS k,
-       count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true))
+    `SELECT i, CASE ${cases.join(' ')} ELSE ${OTHER} END AS k,
+       count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true)), ${isHeld}
      FROM (SELECT l, unnest([${columns.join(', ')}]) AS c, unnest([${columns.map((_, at) => at).join(', ')}]) AS i FROM ${from})
      WHERE c IS NOT NULL GROUP BY i, k`,
   );
   return columns.map((_, place) => {
     const own = rows.filter(([at]) => Number(at) === place);
-    const groupOf = (code: number) => {
-      const [, , count = 0, line = 0, cell = '', isSmall = true] = own.find(([, k]) => Number(k) === code) ?? [];
-      return { count: Number(count), line: Number(line), cell: String(cell), isSmall: isSmall === true };
+    const groupOf = (code: number): Group => {
+      const row = own.find(([, k]) => Number(k) === code) ?? [];
+      const [, , count = 0, line = 0, cell = '', isSmall = true, held = true] = row;
+      return {
+        count: Number(count),
+        line: Number(line),
+        cell: String(cell),
+        isSmall: isSmall === true,
+        isHeld: held === true,
+      };
     };
     return lookedAt(most, groupOf);
   });
@@ -139,6 +170,8 @@ interface Group {
   line: number;
   cell: string;
   isSmall: boolean;
+  /** Whether a double gives back all of them, if they are numbers. */
+  isHeld: boolean;
 }
 
 function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
@@ -149,15 +182,31 @@ function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
   const values = kinds.reduce((sum, { count }) => sum + count, 0);
   const words = missing.count + unusual.count;
   const all = values + words + other.count;
-  // Each takes what narrower ones do, but for times with a zone.
+  // Each takes what narrower ones do, but for times with a zone, and integers that a double does not give back.
   const at = kinds.findLastIndex(({ count }) => count > 0);
-  const isOne = most === 'number' || at < 2 || kinds[2]?.count === values;
-  const kind = most === 'number' ? NUMBERS[at] : shapeLike(firstOf(kinds)?.cell ?? '', TIME_TYPES[at]);
+  const apart = most === 'time' && at === 2 ? [0, 1] : most === 'number' && at === 2 ? [0, 1].filter(isUnheld) : [];
+  function isUnheld(index: number): boolean {
+    return kinds[index]?.isHeld === false;
+  }
+  const aside = apart.flatMap((index) => kinds[index] ?? []).filter(({ count }) => count > 0);
+  const kind = kindAt(most, at, firstOf(kinds)?.cell ?? '');
   if (kind === undefined) return {};
-  if (!isOne || other.count > 0 || words >= values || unusual.count > all * FEW)
-    return 2 * values > all ? { tried: most === 'number' ? 'double' : kind } : {};
+  const isOne = aside.length === 0 && most !== 'boolean';
+  if (!isOne || other.count > 0 || words >= values || unusual.count > all * FEW) {
+    const rest = [missing, unusual, other, ...aside];
+    const count = rest.reduce((sum, one) => sum + one.count, 0);
+    const { line = 0, cell = '' } = firstOf(rest) ?? {};
+    const others = { kind: most === 'number' ? 'double' : kind, count, all, line, cell } as const;
+    return 2 * count < all && count > 0 ? { others } : {};
+  }
   const { line = 0, cell = '' } = firstOf([missing, unusual]) ?? {};
   return { mixed: { kind, others: words, line, cell }, isSmall: kinds[0]?.isSmall !== false };
+}
+
+function kindAt(most: Most, at: number, first: string): CellKind | undefined {
+  if (most === 'number') return NUMBERS[at];
+  if (most === 'boolean') return at < 0 ? undefined : 'boolean';
+  return shapeLike(first, TIME_TYPES[at]);
 }
 
 /** The shape of a column of times of a type, of which the first is spelled so. */

@@ -9,7 +9,8 @@ import { typeOf } from '../values/types.ts';
 import { besideNotes } from './beside.ts';
 import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cells.ts';
 import { mixedSql } from './csv-mixed.ts';
-import { type CellsAre, cellKinds, fewOthers, sqlList } from './csv-types.ts';
+import { withThousands } from './csv-thousands.ts';
+import { AT_ONCE, type CellsAre, cellKinds, sqlList, textNote } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
@@ -29,8 +30,14 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
   const isField = (name: string) => name !== ID_COLUMN && name !== TIME_COLUMN && name !== META;
   const open = names.flatMap((name, at) => (isField(name) && types[at] === undefined ? [cellAt(at)] : []));
   const kinds = rows.parts.length === 0 ? new Map<string, CellsAre>() : await cellKinds(ask, all, open, times);
-  const columns: RowColumn[] = [];
+  const found: RowColumn[] = [];
   const noValues: string[] = [];
+  const integers = await integerShapes(
+    ask,
+    all,
+    types.flatMap((type, at) => (type === 'INTEGER' && isField(names[at] ?? '') ? [cellAt(at)] : [])),
+    rows.parts.length === 0,
+  );
   for (const [at, name] of names.entries()) {
     if (!isField(name)) continue;
     const sql = cellAt(at);
@@ -38,14 +45,15 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     if (given === undefined) {
       const { kind, shape, mixed } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
       const value = kind === undefined ? sql : mixed === undefined ? cellSql(sql, kind) : mixedSql(sql, kind);
-      columns.push({ name, shape, sql: value, cell: { sql, kind, given, mixed } });
-    } else columns.push(await givenColumn(ask, all, { name, sql, given }, noValues, rows.parts.length === 0));
+      found.push({ name, shape, sql: value, cell: { sql, kind, given, mixed } });
+    } else found.push(givenColumn({ name, sql, given }, noValues, integers));
   }
-  const almost = columns.flatMap(({ name, cell }) => {
-    const tried = cell && kinds.get(cell.sql)?.tried;
-    return cell === undefined || tried === undefined ? [] : [{ name, sql: cell.sql, tried }];
-  });
-  const textNotes = await fewOthers(ask, all, almost);
+  const textNotes = new Map<string, string>();
+  const columns = await withThousands(ask, all, found, { separator: rows.separator, notes: textNotes });
+  for (const { name, cell } of columns) {
+    const others = cell && kinds.get(cell.sql)?.others;
+    if (others !== undefined) textNotes.set(name, textNote(name, others));
+  }
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];
@@ -90,31 +98,49 @@ function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, pa
     `max_line_size = ${recordBytes + 1_024}`,
     `buffer_size = ${Math.max(BUFFER_BYTES_MIN, 2 * (recordBytes + 1_024))}`,
     // Read from several places at once, a line break within quotes may be taken for the end of a record.
-    ...(parts.some(({ hasBreaks }) => hasBreaks) ? ['parallel = false'] : []),
+    ...(parts.some(({ hasBreaks, hasShort }) => hasBreaks || hasShort) ? ['parallel = false'] : []),
+    // Written out, what short records lack may be many times the file. The engine pads them in sequence only.
+    ...(parts.some(({ hasShort }) => hasShort) ? ['null_padding = true'] : []),
     `columns = {${columns.join(', ')}}`,
   ];
   return `read_csv(${sqlList(parts.map(({ path }) => path))}, ${options.join(', ')})`;
 }
 
-async function givenColumn(
-  ask: Ask,
-  from: string,
+function givenColumn(
   { name, sql, given }: { name: string; sql: string; given: ColumnType },
   faults: string[],
-  isEmpty: boolean,
-): Promise<RowColumn> {
+  integers: ReadonlyMap<string, Shape>,
+): RowColumn {
   const cell = { sql, kind: undefined, given };
   if (given === 'STRING') return { name, shape: 'string', sql, cell };
   const { value, isNone } = givenValue(sql, given);
   faults.push(isNone);
   if (given !== 'INTEGER') return { name, shape: given === 'BOOLEAN' ? 'boolean' : 'double', sql: value, cell };
-  const [row = []] = isEmpty
-    ? []
-    : await ask(
-        `SELECT bool_and(${isSafe(value)}), bool_and(TRY_CAST(${value} AS BIGINT) IS NOT NULL OR ${value} IS NULL) FROM ${from}`,
-      );
-  const shape = row[0] === false ? (row[1] === false ? 'hugeint' : 'int64') : 'int53';
+  const shape = integers.get(sql) ?? 'int53';
   return { name, shape, sql: `TRY_CAST(${value} AS ${typeOf(shape)})`, cell };
+}
+
+/** The narrowest shape of all integers of each of some columns. */
+async function integerShapes(
+  ask: Ask,
+  from: string,
+  cells: readonly string[],
+  isEmpty: boolean,
+): Promise<Map<string, Shape>> {
+  const shapes = new Map<string, Shape>();
+  for (let at = 0; at < cells.length && !isEmpty; at += AT_ONCE) {
+    const some = cells.slice(at, at + AT_ONCE);
+    const figures = some.map((cell) => {
+      const { value } = givenValue(cell, 'INTEGER');
+      return `bool_and(${isSafe(value)}), bool_and(TRY_CAST(${value} AS BIGINT) IS NOT NULL OR ${value} IS NULL)`;
+    });
+    const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+    for (const [index, cell] of some.entries()) {
+      const [isSmall, isLong] = row.slice(2 * index);
+      shapes.set(cell, isSmall === false ? (isLong === false ? 'hugeint' : 'int64') : 'int53');
+    }
+  }
+  return shapes;
 }
 
 interface CsvDocumentContext {

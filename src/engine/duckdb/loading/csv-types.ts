@@ -2,7 +2,7 @@ import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
-import { isMissing, lookAtMixed, type Most, missingSql, mostOf } from './csv-mixed.ts';
+import { isMissing, lookAtMixed, type Most, missingSql, mostOf, type Others } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -10,8 +10,10 @@ export interface CellsAre {
   /** Undefined: text. */
   kind: CellKind | undefined;
   shape: Shape;
-  /** For text: the kind of its first cells, or of most. */
+  /** For text: the kind of its first cells. */
   tried?: CellKind | undefined;
+  /** For text of which most is of one kind: the rest. */
+  others?: Others | undefined;
   /** That not all of them are of this kind. */
   mixed?: Mixed | undefined;
 }
@@ -22,7 +24,7 @@ const SAMPLE_CELLS = 200_000;
 /** No number or time is longer; long text need not be read for that. */
 const BEGINNING_CHARS = 64;
 /** Columns that one statement looks at: planning one for more takes longer than it takes for each. */
-const AT_ONCE = 200;
+export const AT_ONCE = 200;
 
 /** A column whose kind is not known yet. */
 interface Open {
@@ -81,14 +83,13 @@ async function lookAgain(
   columns: readonly Open[],
   found: Map<string, CellsAre>,
 ): Promise<void> {
-  for (const most of ['number', 'time'] as const) {
+  for (const most of ['number', 'time', 'boolean'] as const) {
     const some = columns.filter((column) => mostIn(column, found.get(column.sql)) === most).map(({ sql }) => sql);
     if (some.length === 0) continue;
     const looked = await lookAtMixed(ask, from, some, most);
     for (const [index, sql] of some.entries()) {
-      const { mixed, isSmall = true, tried } = looked[index] ?? {};
-      if (mixed === undefined)
-        found.set(sql, { kind: undefined, shape: 'string', tried: found.get(sql)?.tried ?? tried });
+      const { mixed, isSmall = true, others } = looked[index] ?? {};
+      if (mixed === undefined) found.set(sql, { kind: undefined, shape: 'string', others });
       else found.set(sql, { kind: mixed.kind, shape: shapeOf(mixed.kind, isSmall), mixed });
     }
   }
@@ -97,7 +98,7 @@ async function lookAgain(
 function mostIn({ most }: Open, found: CellsAre | undefined): Most | undefined {
   if (found?.shape !== 'string') return undefined;
   if (found.tried === undefined) return most;
-  return isTimeShape(found.tried) ? 'time' : found.tried === 'boolean' ? undefined : 'number';
+  return isTimeShape(found.tried) ? 'time' : found.tried === 'boolean' ? 'boolean' : 'number';
 }
 
 /** SQL for as much of a cell as tells what it may be. */
@@ -160,44 +161,16 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
   return left;
 }
 
-/** A column with no fewer cells of another kind than this share is text for good reason, and not told of. */
-const FEW = 1 / 2;
 const SHOWN_CHARS = 40;
+const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
 
-/** Tells of columns, by name, that are text for the sake of a few cells. */
-export async function fewOthers(
-  ask: Ask,
-  from: string,
-  columns: readonly { name: string; sql: string; tried: CellKind }[],
-): Promise<Map<string, string>> {
-  const notes = new Map<string, string>();
-  if (columns.length === 0) return notes;
-  const figures = columns.flatMap(({ sql, tried }) => {
-    const isOther = `${sql} IS NOT NULL AND NOT coalesce(${isOfKind(sql, tried)}, false)`;
-    return [
-      `count(${sql})`,
-      `count(*) FILTER (${isOther})`,
-      `min(l) FILTER (${isOther})`,
-      `arg_min(${sql}, l) FILTER (${isOther})`,
-    ];
-  });
-  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
-  for (const [index, { name, tried }] of columns.entries()) {
-    const [count, others, line, cell] = row.slice(4 * index);
-    if (Number(others) >= Number(count) * FEW) continue;
-    const what = isTimeShape(tried)
-      ? 'time like the others'
-      : tried === 'boolean'
-        ? 'boolean'
-        : 'number as JSON writes it';
-    const some = `${Number(others).toLocaleString('en-US')} of ${Number(count).toLocaleString('en-US')} values`;
-    const shown = JSON.stringify(String(cell).slice(0, SHOWN_CHARS));
-    notes.set(
-      name,
-      `${JSON.stringify(name)} is text, since ${some} ${Number(others) === 1 ? 'is' : 'are'} no ${what}: line ${Number(line).toLocaleString('en-US')} has ${shown}.`,
-    );
-  }
-  return notes;
+/** Tells of a column that is text for the sake of a few cells. */
+export function textNote(name: string, { kind, count, all, line, cell }: Others): string {
+  const number = LONG_INTEGER.test(cell) ? 'number that a DOUBLE gives back' : 'number as JSON writes it';
+  const what = isTimeShape(kind) ? 'time like the others' : kind === 'boolean' ? 'boolean' : number;
+  const some = `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} values`;
+  const shown = JSON.stringify(cell.slice(0, SHOWN_CHARS));
+  return `${JSON.stringify(name)} is text, since ${some} ${count === 1 ? 'is' : 'are'} no ${what}: line ${line.toLocaleString('en-US')} has ${shown}.`;
 }
 
 /** SQL for whether all cells that are not empty are of a kind. */

@@ -31,7 +31,7 @@ const INTEGERS = new Set([
   DuckDBTypeId.UINTEGER,
 ]);
 const DECIMAL_DIGITS_MAX = 15;
-const YEARS = `BETWEEN DATE '0001-01-02' AND DATE '9999-12-30'`;
+const YEARS = `BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'`;
 
 /**
  * What a column of this type is in a collection. Types that only fields of documents can be declared as are text or

@@ -1,5 +1,5 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { mapInTurns } from '../../../contract/turns/turns.ts';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { createPace, mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DeclaredType, NewDocument } from '../../documents.ts';
 import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
 import type { Shape } from '../values/shape.ts';
@@ -33,12 +33,9 @@ export function refuse(progress: RowsProgress, { at, id }: Pick<RowAsDocument, '
   if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
 }
 
-/** Rows that are looked at at once: each may be large. */
-const LOOKED_AT = 500;
-
 /** The rows of each part that are refused; if that is to stop the load, some of the first ones. */
 export async function findRefused(
-  ask: Ask,
+  { ask, connection }: { ask: Ask; connection: DuckDBConnection },
   relation: Relation,
   options: RowsOptions,
   progress: RowsProgress,
@@ -49,25 +46,40 @@ export async function findRefused(
   for (const part of relation.parts) {
     const lines = await refuseTooLarge(ask, relation, part, progress);
     const from = rowsWithout(part, lines);
-    for (let after = 0, isMore = isUnsure !== undefined; isMore; ) {
-      options.signal.throwIfAborted();
-      const rows = await ask(
-        `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} WHERE l > ${after} AND (${isUnsure}) ORDER BY l LIMIT ${LOOKED_AT}`,
-      );
-      for (const values of rows) {
-        const row = relation.document(values, NO_COLUMNS);
-        after = row.at;
-        const read = readRow(row, relation, options);
-        if (typeof read !== 'string') continue;
-        refuse(progress, row, read);
-        lines.push(row.at);
+    if (isUnsure !== undefined) {
+      const text = `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} WHERE (${isUnsure})`;
+      for await (const rows of rowsOf(connection, text, options.signal)) {
+        for (const values of rows) {
+          const row = relation.document(values, NO_COLUMNS);
+          const read = readRow(row, relation, options);
+          if (typeof read !== 'string') continue;
+          refuse(progress, row, read);
+          lines.push(row.at);
+        }
+        if (options.stopsAtRefused && progress.refusedCount > 0) return found;
       }
-      isMore = rows.length === LOOKED_AT;
-      if (options.stopsAtRefused && progress.refusedCount > 0) return found;
     }
     if (lines.length > 0) found.set(part, lines);
   }
   return found;
+}
+
+/** The rows of a statement, some at a time and in order, and no more of them than whoever takes them asks for. */
+async function* rowsOf(
+  connection: DuckDBConnection,
+  text: string,
+  signal: AbortSignal,
+): AsyncGenerator<DuckDBValue[][], void> {
+  const result = await connection.stream(text);
+  const pace = createPace();
+  for (;;) {
+    signal.throwIfAborted();
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    yield chunk.getRows();
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
 }
 
 async function refuseTooLarge(
@@ -103,12 +115,9 @@ export async function handOver(
   const declared = declaredOf(relation);
   for (const part of relation.parts) {
     const from = rowsWithout(part, refused.get(part));
-    const result = await connection.stream(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from}`);
-    for (;;) {
-      signal.throwIfAborted();
-      const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) break;
-      const some = await mapInTurns(chunk.getRows(), (values): RowDocument => {
+    const text = `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from}`;
+    for await (const rows of rowsOf(connection, text, signal)) {
+      const some = await mapInTurns(rows, (values): RowDocument => {
         const { at, document } = relation.document(values, NO_COLUMNS);
         return { at, document, declared };
       });

@@ -125,7 +125,7 @@ async function load(
   const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));
   requireIdColumn(relation, options.idField);
   outcome.notes = relation.notes;
-  const refused = await read((ask) => findRefused(ask, relation, options, outcome));
+  const refused = await read((ask, connection) => findRefused({ ask, connection }, relation, options, outcome));
   outcome.isStopped = options.stopsAtRefused && outcome.refusedCount > 0;
   if (outcome.isStopped) return;
   const { take, signal } = options;
