@@ -31,6 +31,7 @@ export const LOAD = {
     ),
     skip: Count.optional().describe('Entries to leave out at the beginning'),
     line: Count.optional().describe('Number of the first line, for a part of a file'),
+    header_row: Count.optional().describe('Number of the line of CSV that names its columns (default 1)'),
     on_error: z
       .enum(['stop', 'skip'])
       .optional()

@@ -15,6 +15,7 @@ export interface LoadCall {
   sample?: number | undefined;
   skip?: number | undefined;
   line?: number | undefined;
+  header_row?: number | undefined;
   on_error?: 'stop' | 'skip' | undefined;
   csv?: string | undefined;
   types?: string | undefined;

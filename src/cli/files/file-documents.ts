@@ -30,7 +30,7 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
       if (bytes.compression === undefined) return await xlsxFile(file, bytes, request);
       throw refused(request, `it is a workbook compressed with ${bytes.compression}. Decompress it first.`);
     }
-    refuseOtherBytes(bytes.head);
+    refuseOtherBytes(bytes.head, isWide(bytes.head, format, request) ? 'wide' : undefined);
     if (format === 'xml') return await xmlFile(file, bytes, request.xml);
     if (format !== undefined) return await textFile(file, bytes, format, request);
     const name = JSON.stringify(request.path);
@@ -42,6 +42,12 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
     await file.handle.close();
     throw error;
   }
+}
+
+/** UTF-16, which the service reads of CSV where a mark at its beginning or the caller says so. */
+function isWide(head: Buffer, format: FileFormat | undefined, { encoding }: FileRequest): boolean {
+  if (format !== 'csv') return false;
+  return ['fffe', 'feff'].includes(head.toString('hex', 0, 2)) || /^utf-?16/i.test(encoding ?? '');
 }
 
 function refused({ path }: FileRequest, why: string): ApiError {

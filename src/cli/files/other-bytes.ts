@@ -3,10 +3,12 @@ import { ApiError } from '../../contract/errors.ts';
 const UNPACK = 'Unpack it first, and load the files in it.';
 const SHEETS = 'Save each of its sheets as CSV first.';
 
+const WIDE = 'UTF-16 text';
+
 /** How files begin that are not the text that their name promises, and what to do about it. */
 const OTHERS = [
-  { begin: [0xff, 0xfe], what: 'UTF-16 text', instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
-  { begin: [0xfe, 0xff], what: 'UTF-16 text', instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
+  { begin: [0xff, 0xfe], what: WIDE, instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
+  { begin: [0xfe, 0xff], what: WIDE, instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
   {
     begin: 'PAR1',
     what: 'Parquet',
@@ -36,11 +38,12 @@ const WORKBOOK = 'an Excel workbook (xlsx)';
 const ZIP = 'a ZIP archive';
 
 /** Throws `invalid_input`, with what it is, for content that is no text of documents. */
-export function refuseOtherBytes(head: Buffer, expected?: 'xlsx'): void {
+export function refuseOtherBytes(head: Buffer, expected?: 'xlsx' | 'wide'): void {
   const found =
     OTHERS.find(({ begin }) => head.subarray(0, begin.length).equals(begin)) ?? archive(head) ?? wideText(head);
   // The directory of an archive, at its end, tells more than its first bytes.
   if (expected === 'xlsx' && (found?.what === WORKBOOK || found?.what === ZIP)) return;
+  if (expected === 'wide' && found?.what === WIDE) return;
   if (found !== undefined) throw new ApiError('invalid_input', `The file is ${found.what}. ${found.instead}`);
 }
 
@@ -58,5 +61,6 @@ function wideText(head: Buffer): { what: string; instead: string } | undefined {
   const isWide = [0, 1].some((at) => head.length >= 4 && head[at] === 0 && head[at + 2] === 0 && head[1 - at] !== 0);
   if (!isWide) return undefined;
   const endian = head[0] === 0 ? 'BE' : 'LE';
-  return { what: 'UTF-16 text', instead: `Convert it first: iconv -f UTF-16${endian} -t UTF-8 FILE > NEW.` };
+  const convert = `convert it first: iconv -f UTF-16${endian} -t UTF-8 FILE > NEW`;
+  return { what: WIDE, instead: `Of CSV, say so: "encoding": "utf-16${endian.toLowerCase()}"; otherwise ${convert}.` };
 }

@@ -26,17 +26,17 @@ export interface XlsxOpened {
 }
 
 /**
- * The rows of a sheet of a workbook: that of the name, or the first. Its first row that is not empty names the fields;
+ * The rows of a sheet of a workbook: that of the name, or the first. Its first row that is not empty, from `headerRow` on, names the fields;
  * columns without a name are called `column_C`. Rejects `invalid_input`.
  */
 export async function openXlsx(
   handle: FileHandle,
   bytes: number,
-  { sheet: asked, types = 'infer' }: Pick<FileRequest, 'sheet' | 'types'>,
+  { sheet: asked, types = 'infer', headerRow = 1 }: Pick<FileRequest, 'sheet' | 'types' | 'headerRow'>,
 ): Promise<XlsxOpened> {
   const zip = await Zip.open(handle);
   const workbook = await openWorkbook(zip, asked);
-  const rows = new Rows(workbook, types);
+  const rows = new Rows(workbook, types, headerRow);
   async function* entries() {
     const pieces = parsedPart(zip, workbook.part, rows);
     try {
@@ -69,6 +69,9 @@ class Rows {
   failure: ApiError | undefined;
   readonly #workbook: Workbook;
   readonly #types: ColumnTypes;
+  readonly #headerRow: number;
+  /** How many columns the row of names has names for. */
+  #named = 0;
   #columnTypes = new Map<number, ColumnType | undefined>();
   #entries: SizedEntry[] = [];
   #names: Map<number, string> | undefined;
@@ -88,9 +91,10 @@ class Rows {
   #text = new RichText();
   #isWithin = false;
 
-  constructor(workbook: Workbook, types: ColumnTypes) {
+  constructor(workbook: Workbook, types: ColumnTypes, headerRow: number) {
     this.#workbook = workbook;
     this.#types = types;
+    this.#headerRow = headerRow;
   }
 
   warnings(): string[] {
@@ -215,7 +219,9 @@ class Rows {
   #endRow(): void {
     if (this.#cells.size === 0 || this.failure !== undefined) return;
     const at = this.#row;
+    if (at < this.#headerRow) return;
     if (this.#names === undefined) {
+      this.#named = this.#cells.size;
       this.#names = new Map([...this.#cells].map(([column, value]) => [column, String(value)]));
       this.failure = problemOfNames([...this.#names.values()], at) ?? this.#readTypes([...this.#names]);
       return;
@@ -225,6 +231,10 @@ class Rows {
         bytes: 0,
         entry: { at, problem: 'has more than 10 MiB, the most that one document may have' },
       });
+      return;
+    }
+    if (this.#cells.size > 2 && (this.#named < 2 || 2 * this.#named < this.#cells.size)) {
+      this.failure = titleError(this.#named, at, this.#cells.size);
       return;
     }
     const document: JsonObject = {};
@@ -256,6 +266,14 @@ class Rows {
       throw error;
     }
   }
+}
+
+/** The row that was to name the columns is a title. */
+function titleError(named: number, row: number, columns: number): ApiError {
+  return new ApiError(
+    'invalid_input',
+    `The first row of the sheet names ${named} of ${columns} columns, and seems to be a title. If row ${row} has the names, give "header_row": ${row}, and what is above it is left out.`,
+  );
 }
 
 function problemOfNames(names: readonly string[], row: number): ApiError | undefined {

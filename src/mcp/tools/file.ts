@@ -31,6 +31,10 @@ export interface FileRequest {
     | undefined;
   /** The name of a sheet of a workbook; absent: the first. */
   sheet?: string | undefined;
+  /** Number of the row of a workbook that names the columns; absent: the first that is not empty. */
+  headerRow?: number | undefined;
+  /** Of CSV: what is said of its encoding. */
+  encoding?: string | undefined;
   /** Ends waiting for a server. */
   signal?: AbortSignal | undefined;
 }

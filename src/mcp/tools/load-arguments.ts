@@ -53,10 +53,11 @@ const format = z.string().refine((name): name is FileFormat => (FILE_FORMATS as 
 const text = z.string().min(1).optional();
 const texts = z.array(z.string().min(1)).min(1).optional();
 
-/** How files of single formats are read: the fields of `csv` and `xml` in `format_params` of a source, and two more. */
+/** How files of single formats are read: the fields of `csv` and `xml` in `format_params` of a source, and three more. */
 const FormatParams = z
   .object({
     separator: text,
+    header_row: z.int().min(1).optional(),
     columnNames: texts,
     list_path: text,
     doc_tag: text,
@@ -71,7 +72,7 @@ const FormatParams = z
     firstLineAsColumnNames: z.boolean().optional(),
   })
   // Listed without its fields: all of them would cost every conversation more than they are worth to it.
-  .meta({ properties: {}, description: 'separator, columnNames, list_path, doc_tag, sheet, …' });
+  .meta({ properties: {}, description: 'separator, header_row, columnNames, list_path, doc_tag, sheet, …' });
 export type FormatParams = z.output<typeof FormatParams>;
 
 const eventTime = z.unknown().transform((given, context): EventTime => {
@@ -175,8 +176,9 @@ function listedFor(name: string, value: unknown): 'event_time' | 'types' | undef
 }
 
 /** The formats that have a use for a field of `format_params`. */
-const USED_BY: Readonly<Record<keyof FormatParams, FileFormat>> = {
+const USED_BY: Readonly<Record<keyof FormatParams, FileFormat | readonly FileFormat[]>> = {
   separator: 'csv',
+  header_row: ['csv', 'xlsx'],
   columnNames: 'csv',
   columnTypes: 'csv',
   firstLineAsColumnNames: 'csv',
@@ -196,8 +198,9 @@ export function requireUse({ format_params: params = {} }: LoadInput, files: rea
   const formats = new Set(files.map(({ format }) => format));
   if (formats.has(undefined)) return;
   for (const name of Object.keys(params) as (keyof FormatParams)[]) {
-    const use = USED_BY[name];
-    if (formats.has(use)) continue;
+    const uses = [USED_BY[name]].flat();
+    if (uses.some((one) => formats.has(one))) continue;
+    const use = uses.join(' or ');
     const are = [...formats].join(', ');
     const what = files.length === 1 ? `the file is ${are}` : `the files are ${are}`;
     throw new ApiError(

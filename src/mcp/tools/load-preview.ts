@@ -33,9 +33,9 @@ export async function openAs(
 ): Promise<DocumentFile> {
   const { format, types, format_params: params = {} } = input;
   const { doc_tag: docTag, root_tag: rootTag, value_tag: valueTag, attribute_prefix: attributePrefix } = params;
-  const { list_path: listPath, sheet } = params;
+  const { list_path: listPath, sheet, header_row: headerRow, encoding } = params;
   const xml = { docTag, rootTag, valueTag, attributePrefix };
-  const file = await openFile?.({ path, format, types, listPath, xml, sheet, signal });
+  const file = await openFile?.({ path, format, types, listPath, xml, sheet, headerRow, encoding, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
@@ -51,7 +51,7 @@ export function sentAs(
   const { separator = file.separator } = params;
   const csv = { separator, quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes };
   const typed = types === undefined || typeof types === 'string' ? types : JSON.stringify(types);
-  return { ...sent, csv: JSON.stringify(csv), types: typed };
+  return { ...sent, csv: JSON.stringify(csv), header_row: params.header_row, types: typed };
 }
 
 /** The separator of CSV, if it was recognized and is no comma. */

@@ -89,6 +89,8 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const isBroken = !isCancelled && code === 'invalid_input';
     load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
   } finally {
+    // Where nothing was done, what was to be left out still is when it goes on.
+    if (load.stopped !== undefined) load.entries = Math.max(load.entries, input.skip ?? 0);
     ending.stop();
   }
 }

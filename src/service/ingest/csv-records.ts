@@ -7,6 +7,15 @@ import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 /** Text that is no CSV; the message is a clause saying what is wrong. */
 export class CsvError extends Error {}
 
+/** The first line is a title rather than the names of columns. */
+export class TitleError extends CsvError {
+  readonly what: string;
+  constructor(what: string, instead: string) {
+    super(`${what}; ${instead}`);
+    this.what = what;
+  }
+}
+
 /** How the text of a CSV file is divided. */
 export interface Dialect {
   separator: Buffer;
@@ -222,8 +231,9 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
   // Behind the last name there may be any number of empty ones.
   const width = given.findLastIndex((name) => name !== null) + 1;
   if (given.length > 2 && (named < 2 || 2 * named < width)) {
-    throw new CsvError(
-      `its first line names ${named} of ${given.length} columns; if their names are further down, say what they are ("columnNames"), and leave out the lines up to there ("skip")`,
+    throw new TitleError(
+      `its first line names ${named} of ${given.length} columns`,
+      'if their names are further down, say what they are ("columnNames"), and leave out the lines up to there ("skip")',
     );
   }
   const names = given.map((name, at) => name ?? unnamed(at, given));

@@ -20,7 +20,9 @@ import {
   faultOf,
   namesOf,
   type RawRecord,
+  TitleError,
 } from '../ingest/csv-records.ts';
+import { decodedAs } from './csv-encoding.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
 import type { Spool, SpoolFile } from './spool.ts';
 
@@ -35,6 +37,8 @@ const SHORT_SHOWN = 5;
 const LINE_DIGITS_MAX = 16;
 const LF = 10;
 const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
+
+type CsvOptions = Pick<LoadOptions, 'csv' | 'types' | 'skip' | 'headerRow'>;
 
 /** A CSV file in the spool, and what was found while it came in. */
 export interface SpooledCsv {
@@ -54,7 +58,7 @@ export interface SpooledCsv {
 export async function spoolCsv(
   body: AsyncIterable<Buffer>,
   spool: Spool,
-  options: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
+  options: CsvOptions,
   signal: AbortSignal,
   rowsMax = Number.POSITIVE_INFINITY,
 ): Promise<SpooledCsv> {
@@ -69,7 +73,7 @@ export async function spoolCsv(
 async function divide(
   body: AsyncIterable<Buffer>,
   spool: Spool,
-  options: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
+  options: CsvOptions,
   signal: AbortSignal,
   rowsMax: number,
 ): Promise<SpooledCsv> {
@@ -82,7 +86,7 @@ async function divide(
   let reading: { take: RecordTaker; records: CsvRecords } | undefined;
   const begin = (isWhole: boolean) => {
     const first = withoutMark(Buffer.concat(sample));
-    const text = first.subarray(0, SAMPLE_BYTES).toString();
+    const text = first.subarray(placeOfLine(first, options.headerRow), SAMPLE_BYTES).toString();
     const { quoteChar = QUOTE, separator = separatorOf(text, isWhole, quoteChar) } = csv;
     const dialect = dialectOf({ ...csv, separator }, endsWithCarriageReturn(text, quoteChar) ?? false);
     const take = new RecordTaker(dialect, options, parts);
@@ -94,7 +98,13 @@ async function divide(
   const read = async (records: CsvRecords, piece: Buffer) => {
     for (let at = 0; at < piece.length; at += STEP_BYTES) {
       signal.throwIfAborted();
-      records.write(piece.subarray(at, at + STEP_BYTES));
+      try {
+        records.write(piece.subarray(at, at + STEP_BYTES));
+      } catch (error) {
+        throw error instanceof TitleError && reading !== undefined
+          ? new CsvError(`${error.what}; ${headerAdvice(piece, reading.take.dialect)}`)
+          : error;
+      }
       await parts.flush();
       const turn = pace();
       if (turn !== undefined) await turn;
@@ -122,6 +132,35 @@ async function divide(
   if (!isFull()) records.end();
   await parts.end();
   return take.result(bytes);
+}
+
+/** Where a line of bytes begins: behind the first of them, if they have so many. */
+function placeOfLine(bytes: Buffer, line = 1): number {
+  let at = 0;
+  for (let left = line - 1; left > 0 && at < SAMPLE_BYTES; left--) {
+    const end = bytes.indexOf(LF, at);
+    if (end < 0) return 0;
+    at = end + 1;
+  }
+  return at;
+}
+
+const ADVISED_RECORDS = 50;
+
+/** Says in which line the names seem to be: the first that has as many cells with text as any. */
+function headerAdvice(bytes: Buffer, dialect: Dialect): string {
+  let [best, named, seen] = [0, 1, 0];
+  const records = new CsvRecords(dialect, (record) => {
+    seen += 1;
+    if (seen > ADVISED_RECORDS || record.why !== undefined) return;
+    const count = cellsOf(record, dialect).filter((cell) => cell !== null).length;
+    if (count > named) [best, named] = [record.line, count];
+  });
+  records.write(bytes.subarray(0, SAMPLE_BYTES));
+  records.end();
+  return best === 0
+    ? 'if their names are further down, give the number of that line as "header_row"'
+    : `their names seem to be in line ${best}: give "header_row": ${best}, and what is above it is left out`;
 }
 
 /** Divides records over files. */
@@ -200,6 +239,7 @@ class RecordTaker {
   readonly #separatorText: string;
   readonly #typesOf: (names: readonly string[]) => CsvRows['types'];
   readonly #skip: number;
+  readonly #headerRow: number;
   readonly #parts: PartWriter;
   #columns: Pick<CsvRows, 'names' | 'types'> | undefined;
   #isHeaderDue: boolean;
@@ -210,12 +250,9 @@ class RecordTaker {
   #short = 0;
   readonly #shortLines: number[] = [];
 
-  constructor(
-    dialect: Dialect,
-    { csv = {}, types = 'infer', skip }: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
-    parts: PartWriter,
-  ) {
+  constructor(dialect: Dialect, { csv = {}, types = 'infer', skip, headerRow = 1 }: CsvOptions, parts: PartWriter) {
     this.dialect = dialect;
+    this.#headerRow = headerRow;
     this.#separatorText = dialect.separator.toString();
     const { columnTypes = [] } = csv;
     if (columnTypes.length > 0 && types !== 'infer') throw new ApiError('invalid_input', TYPED_TWICE);
@@ -245,6 +282,7 @@ class RecordTaker {
 
   take(record: RawRecord): void {
     const { line, cells, start, end } = record;
+    if (line < this.#headerRow) return;
     if (
       line === 1 &&
       isSeparatorLine(record.bytes.toString('utf8', start, Math.min(end, start + 16)), this.#separatorText)
@@ -341,53 +379,4 @@ function writeNumber(chunk: Buffer, at: number, value: number): number {
     left = Math.floor(left / 10);
   }
   return size;
-}
-
-type Decoder = InstanceType<typeof TextDecoder>;
-
-/** The body as UTF-8. */
-async function* decodedAs(encoding: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let decoder: Decoder | undefined;
-  /** What came before enough was there to see a mark; null: it was. */
-  let head: Buffer | null = Buffer.alloc(0);
-  const decode = (piece: Buffer) => (decoder === undefined ? piece : Buffer.from(decodedBy(decoder, piece)));
-  for await (const piece of body) {
-    if (head === null) {
-      yield decode(piece);
-      continue;
-    }
-    head = Buffer.concat([head, piece]);
-    if (head.length < MARK_BYTES) continue;
-    decoder = decoderOf(encoding, head);
-    yield decode(head);
-    head = null;
-  }
-  if (head !== null) {
-    decoder = decoderOf(encoding, head);
-    yield decode(head);
-  }
-  if (decoder !== undefined) yield Buffer.from(decodedBy(decoder));
-}
-
-const MARK_BYTES = 3;
-const MARKS: readonly (readonly [mark: string, encoding: string])[] = [
-  ['efbbbf', 'utf-8'],
-  ['fffe', 'utf-16le'],
-  ['feff', 'utf-16be'],
-];
-
-/** Undefined: it is UTF-8. A mark at the beginning counts more than a name. */
-function decoderOf(encoding: string | undefined, head: Buffer): Decoder | undefined {
-  const begin = head.toString('hex', 0, MARK_BYTES);
-  const name = MARKS.find(([mark]) => begin.startsWith(mark))?.[1] ?? encoding ?? 'utf-8';
-  const decoder = new TextDecoder(name, { fatal: true });
-  return decoder.encoding === 'utf-8' ? undefined : decoder;
-}
-
-function decodedBy(decoder: Decoder, piece?: Buffer): string {
-  try {
-    return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
-  } catch (error) {
-    throw new ApiError('invalid_input', `The file is not valid ${decoder.encoding}.`, { cause: error });
-  }
 }

@@ -20,6 +20,7 @@ interface LoadInput {
   sample?: number;
   skip?: number;
   line?: number;
+  header_row?: number;
   on_error?: 'stop' | 'skip';
   csv?: string;
   types?: string;
@@ -33,10 +34,10 @@ export async function load(
   tell: LoadOptions['tell'],
 ): Promise<LoadResult> {
   const input = given as unknown as LoadInput;
-  const { format, id_field: idField, skip = 0, line, on_error: onError = 'stop' } = input;
+  const { format, id_field: idField, skip = 0, line, header_row: headerRow, on_error: onError = 'stop' } = input;
   const types = typesOf(input.types);
   if (format !== 'csv') requireOwnTypes(types, format);
-  const options: LoadOptions = { format, idField, skip, line, onError, csv: csvOf(input.csv), types, tell };
+  const options: LoadOptions = { format, idField, skip, line, headerRow, onError, csv: csvOf(input.csv), types, tell };
   const isRows = format === 'csv' || format === 'parquet';
   if (input.sample !== undefined) {
     const sampled = isRows

@@ -12,6 +12,8 @@ export interface LoadOptions {
   idField?: string | undefined;
   /** Number of the stream's first line, if it is a part of a file (default 1). */
   line?: number | undefined;
+  /** Number of the line of CSV that names the columns (default 1); what is above it is left out. */
+  headerRow?: number | undefined;
   /** Entries to leave out at the beginning. */
   skip: number;
   /** Whether the load ends at the first entry that is refused. */

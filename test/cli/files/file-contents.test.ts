@@ -171,8 +171,7 @@ describe('a JSON file that is one object', () => {
 
 describe('files that are no text of documents', () => {
   it.each([
-    ['UTF-16 text', Buffer.from('\ufeffa,b', 'utf16le'), 'iconv -f UTF-16 '],
-    ['UTF-16 text', Buffer.from('a,b\n1,2', 'utf16le'), 'iconv -f UTF-16LE'],
+    ['UTF-16 text', Buffer.from('a,b\n1,2', 'utf16le'), '"encoding": "utf-16le"'],
     ['a SQLite database', 'SQLite format 3\0…', 'Export its tables'],
     ['an Excel workbook', 'PK\u0003\u0004…xl/workbook.xml', '"format": "xlsx"'],
     ['Avro', 'Obj\u0001…', '"format": "avro"'],
@@ -189,6 +188,11 @@ describe('files that are no text of documents', () => {
       await expect(reading).rejects.toThrow(`The file is ${what}`);
       await expect(reading).rejects.toThrow(instead);
     }
+  });
+
+  it('UTF-16 with a mark is refused where it is no CSV', async () => {
+    const wide = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+    await expect(read('wide.json', wide('[{"a":1}]'))).rejects.toThrow('The file is UTF-16 text. Convert it first');
   });
 
   it('a mark at the beginning of UTF-8 is none of the data', async () => {

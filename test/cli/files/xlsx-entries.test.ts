@@ -101,6 +101,25 @@ const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
 const number = (value: string) => `<c><v>${value}</v></c>`;
 const HEAD = [text('a'), text('b')];
 
+describe('a title above the names', () => {
+  const titled = book(
+    rows([text('Sales of 2024')], [text('all shops')], [text('name'), text('n'), text('x')], [text('a'), number('1')]),
+  );
+
+  it('is not taken for them, and the row that has them is named', async () => {
+    const { documents, error } = await read('titled.xlsx', titled);
+    expect(error).toBe(
+      'The first row of the sheet names 1 of 3 columns, and seems to be a title. If row 3 has the names, give "header_row": 3, and what is above it is left out.',
+    );
+    expect(documents).toEqual([{ 'Sales of 2024': 'all shops' }]);
+  });
+
+  it('is left out with the rows down to theirs', async () => {
+    const { documents, places } = await read('titled.xlsx', titled, { headerRow: 3 });
+    expect([documents, places]).toEqual([[{ name: 'a', n: 1 }], [4]]);
+  });
+});
+
 describe('cells', () => {
   it('are values, and absent if they are empty or have an error', async () => {
     const { documents, nulled, error } = await read(

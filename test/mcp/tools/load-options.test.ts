@@ -73,6 +73,39 @@ describe('"event_time"', () => {
   });
 });
 
+describe('"header_row"', () => {
+  it('is named where the first line is a title, and leaves out what is above it', async () => {
+    const csv = 'Sales;;\n;;\nname;n;x\na;1;2\n';
+    const titled = await load('csv', csv);
+    expect([titled.isError, titled.text]).toEqual([true, expect.stringMatching(/give \\*"header_row\\*": 3/)]);
+    const { name, isError } = await load('csv', csv, { header_row: 3 });
+    expect(isError).toBe(false);
+    expect(await rowsOf(`SELECT name, n, x FROM ${name}`)).toEqual([['a', 1, 2]]);
+    const dry = await load('csv', csv, { format_params: { header_row: 3 }, dry_run: true });
+    expect(dry.data['fields']).toBe('name, n BIGINT, x BIGINT');
+    const json = await load('jsonl', '{"a":1}\n', { header_row: 2 });
+    expect(json.text).toContain('says how csv or xlsx is read');
+  });
+
+  it('is told with what was to be left out, so that the next call leaves it out, too', async () => {
+    const stopped = await load('csv', 'old\n1,2,3\n', { format_params: { columnNames: ['a', 'b'] }, skip: 1 });
+    expect(stopped.text).toContain('"skip": 1');
+  });
+});
+
+describe('"encoding"', () => {
+  it('may be UTF-16, by its mark or said', async () => {
+    const wide = Buffer.from('\ufeffname,n\nÄpfel,1\n', 'utf16le');
+    for (const [content, more] of [
+      [wide, {}],
+      [wide.subarray(2), { format_params: { encoding: 'utf-16le' } }],
+    ] as const) {
+      const { name } = await load('csv', content, more);
+      expect(await rowsOf(`SELECT name, n FROM ${name}`)).toEqual([['Äpfel', 1]]);
+    }
+  });
+});
+
 describe('"types"', () => {
   const CSV = 'zip,n,day\n01234,5,2024-01-02\n5,6,2024-01-03\n';
 

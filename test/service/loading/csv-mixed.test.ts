@@ -168,9 +168,21 @@ describe('the columns', () => {
   });
 
   test('of a file with a title above its names are not taken from that', async () => {
-    await expect(loaded(lines('Report;;', ';;', 'name;qty;price', 'x;1;2'))).rejects.toThrow(
-      /names 1 of 3 columns; .*"columnNames".*"skip"/,
+    const text = lines('Report of "2024";;', ';;', '', 'name;qty;price', 'x;1;2', 'y;3;4');
+    await expect(loaded(text)).rejects.toThrow(
+      /names 1 of 3 columns; their names seem to be in line 4: give "header_row": 4/,
     );
+    const { entries } = await loads.load(await loads.create('below'), text, { headerRow: 4 });
+    expect(entries).toBe(2);
+    expect(await rowsOf(loads.engine, 'SELECT name, qty, price FROM below ORDER BY name')).toEqual([
+      ['x', 1, 2],
+      ['y', 3, 4],
+    ]);
+  });
+
+  test('of a file with a title are separated as its names are', async () => {
+    const { columns } = await loads.loadOwn(lines('Sales, 2024, all', '', 'a;b', '1;2,5'), { headerRow: 3 });
+    expect(columns).toEqual(['a BIGINT', 'b VARCHAR']);
   });
 
   test('of many columns with words beside numbers are found soon', async () => {
