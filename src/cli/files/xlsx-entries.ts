@@ -6,6 +6,7 @@ import { counted } from '../../contract/in-words.ts';
 import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import type { FileRequest } from '../../mcp/tools/file.ts';
+import { totalNote } from '../../service/ingest/totals.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { timeText } from './xlsx-dates.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
@@ -87,6 +88,8 @@ class Rows {
   #isFormula = false;
   #hasValue = false;
   #unvalued = 0;
+  /** The first cell of the last row. */
+  #last = { first: '', row: 0 };
   #firstUnvalued = '';
   #text = new RichText();
   #isWithin = false;
@@ -98,9 +101,11 @@ class Rows {
   }
 
   warnings(): string[] {
-    if (this.#unvalued === 0) return [];
+    const total = totalNote(this.#last.first, `row ${this.#last.row}`);
+    const totals = total === undefined ? [] : [total];
+    if (this.#unvalued === 0) return totals;
     const some = `${counted(this.#unvalued, 'formulas')} without a stored value (the first in cell ${this.#firstUnvalued})`;
-    return [`${some}: left out; save the workbook with a program that computes formulas, and load it again`];
+    return [`${some}: left out; save the workbook with a program that computes formulas, and load it again`, ...totals];
   }
 
   take(): SizedEntry[] {
@@ -237,6 +242,8 @@ class Rows {
       this.failure = titleError(this.#named, at, this.#cells.size);
       return;
     }
+    const [first] = this.#cells.values();
+    this.#last = { first: typeof first === 'string' ? first : '', row: at };
     const document: JsonObject = {};
     for (const [column, value] of this.#cells) {
       const name = this.#names.get(column) ?? this.#newName(this.#names, column);

@@ -22,6 +22,7 @@ import {
   type RawRecord,
   TitleError,
 } from '../ingest/csv-records.ts';
+import { totalNote } from '../ingest/totals.ts';
 import { decodedAs } from './csv-encoding.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
 import type { Spool, SpoolFile } from './spool.ts';
@@ -35,6 +36,8 @@ const STEP_BYTES = 128 * 1024;
 const REFUSED_SHOWN = 100;
 const SHORT_SHOWN = 5;
 const LINE_DIGITS_MAX = 16;
+/** Of the last row, of which the first cell is looked at. */
+const FIRST_BYTES = 64;
 const LF = 10;
 const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
 
@@ -247,6 +250,7 @@ class RecordTaker {
   #recordBytes = 0;
   #refused: RefusedEntry[] = [];
   #refusedCount = 0;
+  #last: RawRecord | undefined;
   #short = 0;
   readonly #shortLines: number[] = [];
 
@@ -305,6 +309,7 @@ class RecordTaker {
       this.#short += 1;
       if (this.#shortLines.length < SHORT_SHOWN) this.#shortLines.push(line);
     }
+    this.#last = record;
     const bytes = record.isOdd ? this.#respelled(record) : record.bytes;
     const [from, to] = record.isOdd ? [0, bytes.length] : [start, end];
     this.#put(record, bytes, { from, to, isShort: cells < names.length });
@@ -345,6 +350,10 @@ class RecordTaker {
     const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
+    const { bytes: last, start = 0, end = 0, line = 0 } = this.#last ?? {};
+    const [first = ''] =
+      last?.toString('utf8', start, Math.min(end, start + FIRST_BYTES)).split(this.#separatorText, 1) ?? [];
+    const total = totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
     return {
       rows: {
         kind: 'csv',
@@ -359,12 +368,14 @@ class RecordTaker {
       refused: this.#refused,
       refusedCount: this.#refusedCount,
       bytes,
-      notes:
-        this.#short === 0
+      notes: [
+        ...(this.#short === 0
           ? []
           : [
               `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
-            ],
+            ]),
+        ...(total === undefined ? [] : [total]),
+      ],
     };
   }
 }
