@@ -1,7 +1,7 @@
 import { type Cell, documentOfCells } from '../../contract/json/csv-cells.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import { dialectOf, endsWithCarriageReturn, SAMPLE_BYTES, withoutMark } from './csv-dialect.ts';
+import { dialectOf, endsWithCarriageReturn, isSeparatorLine, SAMPLE_BYTES, withoutMark } from './csv-dialect.ts';
 import type { CsvFormat } from './csv-format.ts';
 import { CsvError, CsvRecords, cellsOf, faultOf, namesOf, type RawRecord } from './csv-records.ts';
 
@@ -19,12 +19,14 @@ const STEP_BYTES = 16 * 1024;
 
 /**
  * A reader for the pieces of one request. With `firstLineAsColumnNames`, the first line of the first piece names the
- * columns for all pieces; later pieces may repeat that line. `columnNames` take precedence over these names. Columns
- * without a type are STRING: what all cells of a file are is not known here.
+ * columns for all pieces; later pieces may repeat that line. `columnNames` take precedence over these names. A line before
+ * it that says what the separator is, and says the right one, is left out. Columns without a type are STRING: what all
+ * cells of a file are is not known here.
  */
 export function csvReader(format: CsvFormat): CsvReader {
   let isCarriageReturn: boolean | undefined;
   let header: readonly Cell[] | undefined;
+  let isFirstPiece = true;
   let names: readonly string[] | undefined = format.columnNames.length > 0 ? format.columnNames : undefined;
   return {
     async read(text, max) {
@@ -34,6 +36,7 @@ export function csvReader(format: CsvFormat): CsvReader {
       const rows: Parsed[] = [];
       let isFirst = true;
       const take = (record: RawRecord) => {
+        if (isFirstPiece && isSeparatorOf(record, format)) return;
         const isHeader = isFirst && format.firstLineAsColumnNames && isHeaderOf(record);
         isFirst = false;
         if (!isHeader) rows.push(rowOf(record));
@@ -63,9 +66,14 @@ export function csvReader(format: CsvFormat): CsvReader {
         if (error instanceof CsvError) return [noCsv(error.message)];
         throw error;
       }
+      isFirstPiece = false;
       return rows;
     },
   };
+}
+
+function isSeparatorOf({ line, bytes, start, end }: RawRecord, { separator }: CsvFormat): boolean {
+  return line === 1 && isSeparatorLine(bytes.toString('utf8', start, Math.min(end, start + 16)), separator);
 }
 
 function noCsv(why: string): Parsed {

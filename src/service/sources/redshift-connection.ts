@@ -21,34 +21,29 @@ export function createConnection({
 }: Pick<SourceOptions, 'connection' | 'settings' | 'log'>): Connection {
   let client: pg.Client | undefined;
 
-  async function connected(): Promise<pg.Client> {
-    if (client !== undefined) return client;
-    const next = new pg.Client(clientConfig(connection, settings));
+  async function connect(next: pg.Client): Promise<void> {
     // Also told by the query that meets it.
     next.on('error', (error) => log.debug({ err: error }, 'the connection of a source broke'));
-    try {
-      await next.connect();
-      await next.query("SET TIME ZONE 'UTC'");
-      await next.query("SET datestyle TO 'ISO'");
-    } catch (error) {
-      await next.end().catch(() => undefined);
-      throw faultOf(error, connection, settings);
-    }
-    client = next;
-    return next;
+    await next.connect();
+    await next.query("SET TIME ZONE 'UTC'");
+    await next.query("SET datestyle TO 'ISO'");
   }
 
-  /** Runs work on the connection, which an abort closes. */
   async function using<T>(signal: AbortSignal, work: (client: pg.Client) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const one = await connected();
-    const stop = () => void close();
-    signal.addEventListener('abort', stop);
+    // Not `end`, after which the driver says nothing to those who wait until it has connected.
+    const stop = () => void client?.connection.stream.destroy(new Error('It was stopped'));
+    signal.addEventListener('abort', stop, { once: true });
     try {
-      return await work(one);
-    } catch (error) {
+      if (client === undefined) {
+        client = new pg.Client(clientConfig(connection, settings));
+        await connect(client);
+      }
       signal.throwIfAborted();
+      return await work(client);
+    } catch (error) {
       await close();
+      signal.throwIfAborted();
       throw faultOf(error, connection, settings);
     } finally {
       signal.removeEventListener('abort', stop);

@@ -28,8 +28,8 @@ export interface Runner {
 }
 
 export interface RunnerContext extends StoringContext {
-  /** Connects to a source, with the integration's details as they are now. */
-  open(placed: PlacedSource): Promise<SourceReader>;
+  /** Connects to a source, with the integration's details as they are now. Rejects the signal's reason. */
+  open(placed: PlacedSource, signal: AbortSignal): Promise<SourceReader>;
   log: Logger;
   /** Called when it stands still by itself. */
   onEnd(): void;
@@ -84,7 +84,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
   }
 
   async function readAll(): Promise<void> {
-    const reader = await context.open(placed);
+    const reader = await context.open(placed, signal);
     openedAt = performance.now();
     try {
       if (failures > 0) {

@@ -54,10 +54,15 @@ export function createSources(context: SourcesContext): Sources {
   let leading: Leading | undefined;
   let wake: () => void = () => undefined;
 
-  async function open(source: ExternalSource, collection?: CollectionRecord, index = 0): Promise<SourceReader> {
+  async function open(
+    source: ExternalSource,
+    signal: AbortSignal,
+    collection?: CollectionRecord,
+    index = 0,
+  ): Promise<SourceReader> {
     const { kind, integrationName, settings, formatParams, since } = source;
     if (!isPulled(kind)) throw new SourceError('settings', `Sources of the kind ${kind} are not read from here.`);
-    const config = await context.connectionOf(integrationName);
+    const config = await unlessAborted(context.connectionOf(integrationName), signal);
     const { openSource } = await kindOf(kind).load();
     return await openSource({
       connection: withoutNulls(config),
@@ -89,15 +94,15 @@ export function createSources(context: SourcesContext): Sources {
 
   /** Starts and stops what has to be; what is read with a connection that has changed begins anew. */
   async function sync(): Promise<void> {
-    const now = wanted();
+    const before = wanted();
     const isRight = (key: string, integration: unknown) => {
-      const placed = now.get(key);
+      const placed = before.get(key);
       return placed !== undefined && integrationOf(placed) === integration;
     };
     const gone = [...running].filter(([key, { integration }]) => !isRight(key, integration));
-    for (const [key] of gone) running.delete(key);
-    await Promise.all(gone.map(([, { runner }]) => runner.stop()));
-    for (const [key, placed] of now) {
+    await Promise.all(gone.map(([key]) => stopOne(key)));
+    // While those came to an end others may have been held, and nothing is waited for from here on.
+    for (const [key, placed] of wanted()) {
       if (running.has(key)) continue;
       const runner = startRunner(
         {
@@ -105,7 +110,7 @@ export function createSources(context: SourcesContext): Sources {
           catalog,
           usage,
           log,
-          open: ({ source, collection, index }) => open(source, collection, index),
+          open: ({ source, collection, index }, signal) => open(source, signal, collection, index),
           onEnd: () => {
             if (running.get(key)?.runner === runner) running.delete(key);
             settle();
@@ -119,9 +124,7 @@ export function createSources(context: SourcesContext): Sources {
   }
 
   async function stopAll(): Promise<void> {
-    const all = [...running.values()];
-    running.clear();
-    await Promise.all(all.map(({ runner }) => runner.stop()));
+    await Promise.all([...running.keys()].map(stopOne));
     settle();
   }
 
@@ -150,10 +153,11 @@ export function createSources(context: SourcesContext): Sources {
     } else release ??= context.hold?.();
   }
 
+  /** Until it has come to an end it is among those that run, and whoever else stops it waits for that, too. */
   async function stopOne(key: string): Promise<void> {
     const one = running.get(key);
-    running.delete(key);
     await one?.runner.stop();
+    if (running.get(key) === one) running.delete(key);
   }
 
   return {
@@ -163,9 +167,10 @@ export function createSources(context: SourcesContext): Sources {
     async check(source, signal, refuse) {
       if (source.kind === 'segment') return;
       try {
-        const reader = await open(source);
+        const soon = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
+        const reader = await open(source, soon);
         try {
-          await reader.check(AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]));
+          await reader.check(soon);
         } finally {
           await reader.close();
         }
@@ -204,6 +209,16 @@ export function createSources(context: SourcesContext): Sources {
 /** Of all collections. */
 function pulledSources(collections: ReadonlyMap<string, CollectionRecord>): PlacedSource[] {
   return [...collections.values()].flatMap(sourcesOf).filter(({ source }) => isPulled(source.kind));
+}
+
+/** Rejects as soon as the signal aborts, even while the work goes on. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 /** Fields that were not given. */

@@ -94,6 +94,9 @@ describe('CSV as text of a file and as the body of a load', () => {
   it.each([
     ['carriage returns alone', 'a,b\r1,"x\ry"\r2,z\r'],
     ['carriage returns within lines', 'a,b\n1,x\ry\r\n\r\n"2"\r,z\n3,"4"'],
+    ['a line that says what the separator is', 'sep=,\r\na,b\r\n1,x\r\n'],
+    ['such a line with a mark and quotes', '\ufeff"sep=,"\na,b\n1,x\n'],
+    ['a line that says another separator', 'sep=;\n1\n2\n'],
     ['a mark, and empty lines', '\ufeffa,b\n\n1,2\n\r\n\n3,4'],
     ['ragged rows', 'a,b\n1\n1,x,3\n,\n2,y\n,,\n'],
     ['quotes', 'a,b\n1,"x""y"\n2,"x"y\n3,x"y"\n4," z "\n"",""\n5,"\r\n"\n'],

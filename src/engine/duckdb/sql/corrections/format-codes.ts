@@ -35,7 +35,7 @@ const JAVA_CODES: Codes = [
   [/^E{1,3}/, '%a'],
   [/^a/, '%p'],
 ];
-/** MySQL, by the letter behind `%`. */
+/** MySQL, by the letter behind `%`; without `%u`, whose first week has four days of the year, that of `%W` here a Monday. */
 const MYSQL_CODES: ReadonlyMap<string, string> = new Map([
   ...['%a', '%b', '%d', '%f', '%H', '%I', '%j', '%m', '%p', '%S', '%U', '%w', '%Y', '%y', '%%'].map(
     (code): [string, string] => [code, code],
@@ -50,7 +50,6 @@ const MYSQL_CODES: ReadonlyMap<string, string> = new Map([
   ['%r', '%I:%M:%S %p'],
   ['%s', '%S'],
   ['%T', '%H:%M:%S'],
-  ['%u', '%W'],
   ['%v', '%V'],
   ['%W', '%A'],
   ['%x', '%G'],
