@@ -228,6 +228,51 @@ describe('nothing is said', () => {
   });
 });
 
+describe('another collection answers without a word, so one is only for a slip', () => {
+  const names = ['shop.us_orders', 'shop.customers', 'shop.sales_2023', 'shop.line_items', 'shop.bigdec', 'shop.nan'];
+  beforeAll(async () => {
+    await engine.commit([
+      { do: 'createWorkspace', workspace: 'shop' },
+      { do: 'createWorkspace', workspace: 'archive' },
+      ...[...names, 'archive.trail', 'archive.bills', 'archive.customers', 'shop.order', 'shop.orders'].map((full) => {
+        const [workspace = '', name = ''] = full.split('.');
+        return { do: 'createCollection', table: full.replace('.', '_'), workspace, name } as const;
+      }),
+    ]);
+    await engine.commit([{ do: 'trashCollection', table: 'shop_orders' }]);
+  });
+
+  test.each([
+    ['shop.customer', 'shop.customers'],
+    ['shop.us-orders', 'shop.us_orders'],
+    ['shop.USOrders', 'shop.us_orders'],
+    ['shop.us_oders', 'shop.us_orders'],
+    ['shop.lineitem', 'shop.line_items'],
+    ['bills', 'archive.bills'],
+    ['shpo.bills', 'archive.bills'],
+    // Several, or something else.
+    ['customers', undefined],
+    ['shop.sales_2024', undefined],
+    ['shop.sales_202', undefined],
+    ['shop.bigdec17', undefined],
+    ['shop.nanlit', undefined],
+    ['shop.nin', undefined],
+    ['archive.trailing', undefined],
+    ['trial', undefined],
+    // It is in the trash.
+    ['shop.orders', undefined],
+    ['SHOP.Orders', undefined],
+  ])('%s: %s', async (name, meant) => {
+    const sql = meant === undefined ? undefined : `SELECT 1 FROM ${meant}`;
+    const quoted = name.includes('-') ? `shop."${name.slice(5)}"` : name;
+    expect(await correctedOf(`SELECT 1 FROM ${quoted}`)).toBe(sql);
+  });
+
+  test('what is like it is named all the same', async () => {
+    expect((await errorOf('SELECT 1 FROM shop.bigdec17')).message).toContain('Did you mean shop.bigdec?');
+  });
+});
+
 test('a statement with parameters is corrected', async () => {
   const parameters = [{ name: 's', type: 'string', value: 'open' }];
   const { details } = await errorOf('SELECT orderid FROM docs WHERE statuss = :s', parameters);

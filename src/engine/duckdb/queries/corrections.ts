@@ -70,7 +70,7 @@ function textsFor(error: ApiError, sql: string, known: Names): string[] {
   const list = tokenList(sql);
   const [said = ''] = error.message.split('\n', 1);
   const at = tokenAt(sql, list, error);
-  const faulty = { sql, list, at, said, message: error.message, tables: names.tablesNamed(list, known) };
+  const faulty = { sql, list, at, said, message: error.message, tables: names.tablesNamed(list, known), names: known };
   const texts = ALL.flatMap((correct) => correct(faulty)).map((edits) => edited(sql, edits));
   return [...new Set(texts)].filter((text) => text !== sql);
 }

@@ -141,7 +141,7 @@ const datePart: Correct = (faulty) => {
  * A function of maps, of an object. The type of its values is that which the engine has bound: that of a field of this name
  * may be another, as a text may have several. Only of a path, since `COLUMNS` are several objects.
  */
-export const mapOfObject = (faulty: Omit<Faulty, 'tables'>): Edit[][] => {
+export const mapOfObject = (faulty: Omit<Faulty, 'tables' | 'names'>): Edit[][] => {
   const { said, message, list, at } = faulty;
   // The place may be one within a macro: then it says nothing of this text.
   const isOfThis = message.includes(OBJECT_NO_MAP) && said.includes(`'${wordOf(list[at])}(STRUCT(`);

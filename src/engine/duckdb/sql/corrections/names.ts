@@ -1,9 +1,9 @@
-import { slipOf } from '../../../../contract/nearest.ts';
+import { isOneSlip, slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
 import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, quoteText } from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
-import { DEFAULT_WORKSPACE } from '../references.ts';
+import { DEFAULT_WORKSPACE, sqlPath } from '../references.ts';
 import { fieldName } from '../syntax-hints.ts';
 import type { TokenList } from '../token-list.ts';
 import type { Token } from '../tokens.ts';
@@ -145,14 +145,22 @@ function alikeFields({ message }: Faulty, name: string): string[] {
     .filter((one) => one !== '' && one !== name);
 }
 
-/** A collection. */
-const collectionName: Correct = (faulty) => {
-  const { said, list, at } = faulty;
+/**
+ * A collection. Another one answers without a word, so this is only for one slip within the workspace, or the same name in
+ * the only other one that has it; never for what is in the trash.
+ */
+const collectionName: Correct = ({ said, list, at, names }) => {
   if (!/^(?:Collection|Workspace with name) "/.test(said) || at === -1) return [];
-  const meant = said.slice(said.indexOf(' Did you mean ') + ' Did you mean '.length).replace('?', '');
-  if (!said.includes(' Did you mean ') || /, | or /.test(meant)) return [];
-  const end = list[at + 1]?.text === '.' ? at + 3 : at + 1;
-  return [[instead(faulty, at, end, meant)]];
+  const isQualified = list[at + 1]?.text === '.';
+  const workspace = isQualified ? (nameOfToken(list[at]) ?? '') : DEFAULT_WORKSPACE;
+  const name = nameOfToken(list[isQualified ? at + 2 : at]) ?? '';
+  if (names.isTrashed(workspace, name)) return [];
+  const isHere = (table: NamedTable) => foldName(table.workspace) === foldName(workspace);
+  const isSame = (table: NamedTable) => foldName(table.name) === foldName(name);
+  const meant = names.tables().filter((table) => isSame(table) || (isHere(table) && isOneSlip(name, table.name)));
+  const [only] = meant;
+  if (only === undefined || meant.length > 1) return [];
+  return [[instead({ list }, at, isQualified ? at + 3 : at + 1, sqlPath(only))]];
 };
 
 /** A key with a dot, or one that begins with a digit: `counts.k.1`. */
