@@ -228,6 +228,32 @@ describe('nothing is said', () => {
   });
 });
 
+describe('keys of maps that are no names', () => {
+  beforeAll(async () => {
+    await engine.commit([{ do: 'createCollection', table: 'm', workspace: 'commons', name: 'maps' }]);
+    const keyed = (key: (n: number) => string) => (at: number) => ({ [key(at)]: at, [key(at + 1)]: 1 });
+    const daily = keyed((n) => `2024-01-${String(n + 1).padStart(2, '0')}`);
+    const sizes = keyed((n) => `${n}.5`);
+    const documents = Array.from({ length: 30 }, (_, n) => doc(`${n}`, { daily: daily(n), sizes: sizes(n) }));
+    await engine.addDocuments('m', documents);
+  });
+
+  test.each([
+    ['SELECT sum(daily.2024-01-04) FROM maps', "sum(daily['2024-01-04'])", 4],
+    ['SELECT sum(m.daily.2024-01-04 + 1) FROM maps m', "sum(m.daily['2024-01-04'] + 1)", 6],
+    ['SELECT sum(sizes.3.5) FROM maps', "sum(sizes['3.5'])", 4],
+    ['SELECT sum(sizes.3.5 - 1) FROM maps', "sum(sizes['3.5'] - 1)", 2],
+  ])('%s', async (sql, part, value) => {
+    const corrected = await correctedOf(sql);
+    expect(corrected).toContain(part);
+    expect((await engine.query({ sql: corrected ?? '' })).rows).toEqual([[value]]);
+  });
+
+  test.each(['daily.2024-01', 'sizes.3-1', 'daily.2024-1-4'])('%s may be a difference', async (path) => {
+    expect(await correctedOf(`SELECT sum(${path}) FROM maps`)).toBeUndefined();
+  });
+});
+
 describe('another collection answers without a word, so one is only for a slip', () => {
   const names = ['shop.us_orders', 'shop.customers', 'shop.sales_2023', 'shop.line_items', 'shop.bigdec', 'shop.nan'];
   beforeAll(async () => {

@@ -163,6 +163,9 @@ const collectionName: Correct = ({ said, list, at, names }) => {
   return [[instead({ list }, at, isQualified ? at + 3 : at + 1, sqlPath(only))]];
 };
 
+/** Longer keys are quoted by who writes them. */
+const KEY_CHARS_MAX = 64;
+
 /** A key with a dot, or one that begins with a digit: `counts.k.1`. */
 const mapKey: Correct = (faulty) => {
   const { said, sql, list, at } = faulty;
@@ -170,12 +173,15 @@ const mapKey: Correct = (faulty) => {
   const number = list[at]?.kind === 'number' ? at : -1;
   if (number === -1 || nameOfToken(list[number - 1]) === undefined) return [];
   const start = pathStart(list, number);
+  // What follows without a space is part of the key; `m.2024-01` may also be a difference, `m.2024-01-04` is a day.
+  const [rest = ''] = /^[\w.:-]*/.exec(sql.slice(list[number]?.end, (list[number]?.end ?? 0) + KEY_CHARS_MAX)) ?? [];
   const path = sql.slice(list[start]?.start, list[number]?.end);
+  if (rest.includes('-') && !/\b\d{4}$/.test(path)) return [];
+  if (rest.includes('-') && !/^-\d\d-\d\d(?:T[\d:]+Z?)?$/.test(rest)) return [];
+  const edit = { start: list[start]?.start ?? 0, end: (list[number]?.end ?? 0) + rest.length };
   const dots = [...path].flatMap((character, index) => (character === '.' ? [index] : []));
   // The key may begin behind each dot: the engine says of which there is one.
-  return dots.map((dot) => [
-    instead(faulty, start, number + 1, `${path.slice(0, dot)}[${quoteText(path.slice(dot + 1))}]`),
-  ]);
+  return dots.map((dot) => [{ ...edit, text: `${path.slice(0, dot)}[${quoteText(path.slice(dot + 1) + rest)}]` }]);
 };
 
 /** Fields whose names have spaces, at which the parser stops. */
