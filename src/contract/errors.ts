@@ -63,6 +63,11 @@ export interface ErrorBody {
   internal_errors: unknown[] | null;
 }
 
+/** How the line of a message begins that is about the corrected SQL. */
+export const IN_CORRECTED = 'In the corrected SQL, ';
+/** What a message has between a field of text and the texts for which no cast is right. */
+export const TEXT_SUCH_AS = ' is text such as ';
+
 export interface ApiErrorDetails {
   /** HTTP status as received; by default the code's own. */
   status?: number | undefined;

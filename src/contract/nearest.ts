@@ -83,6 +83,21 @@ export function isSlipWithin(name: string, meant: string): boolean {
   return one.length >= WORD_MIN && one[0] === other[0] && one.at(-1) === other.at(-1) && distance(one, other) === 1;
 }
 
+/**
+ * Whether `name` is `meant` with at most one slip: the same but for letter case and separators, or with one letter more, less,
+ * changed or swapped with the next. Names that differ in their digits are those of different things (`sales_2023`), as short
+ * ones are that differ in a letter.
+ */
+export function isOneSlip(name: string, meant: string): boolean {
+  const [one, other] = [folded(name), folded(meant)];
+  if (one === other) return true;
+  const digits = (text: string) => text.replace(/\D/g, '');
+  return Math.min(one.length, other.length) >= SHORT && digits(one) === digits(other) && distance(one, other) === 1;
+}
+
+/** Letters of the shortest names in which one may be wrong. */
+const SHORT = 4;
+
 /** Letters of a name for each that may be wrong in it. */
 const LETTERS_PER_SLIP = 4;
 

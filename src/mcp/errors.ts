@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import { ApiError, type ErrorCode, IN_CORRECTED, TEXT_SUCH_AS } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Row } from '../contract/row.ts';
 import { visibleText } from '../contract/visible.ts';
@@ -88,13 +88,14 @@ export function presentError(
   const [first = '', ...more] = message.split('\n');
   // What was meant says all that the rest does.
   const said = correctedSql === undefined ? first : (first.split('. ', 1)[0] ?? '');
+  const ofCorrected = more.filter((line) => line.startsWith(IN_CORRECTED));
   const names = suggestions.map((name) => cut(name, NAME_CHARS_MAX));
   const place = line === undefined ? undefined : sqlPlace(input, line, column ?? 1);
   const at = line === undefined || place !== undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
   const text = [`${tool} failed (${error.code})${at}: ${said}`];
   if (place !== undefined) text.push(place);
-  if (correctedSql !== undefined) text.push(`${CORRECTED}: ${correctedSql}`);
-  else text.push(...more);
+  if (correctedSql === undefined) text.push(...more);
+  else text.push(`${CORRECTED}: ${correctedSql}`, ...ofCorrected);
   if (deleted !== undefined) text.push(deletedLine(deleted));
   if (names.length > 0) text.push(`Did you mean: ${names.join(', ')}`);
   if (traceId !== undefined && TRACED.has(error.code)) text.push(`Trace id: ${traceId}`);
@@ -104,7 +105,7 @@ export function presentError(
       error: {
         tool,
         code: error.code,
-        message: correctedSql === undefined ? message : said,
+        message: correctedSql === undefined ? message : [said, ...ofCorrected].join('\n'),
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
         ...(correctedSql === undefined ? {} : { corrected_sql: correctedSql }),
@@ -180,7 +181,7 @@ function nextStep(
   if (error.code === 'query_error') {
     if (error.details.correctedSql !== undefined) return undefined;
     const [said = ''] = error.message.split('\n', 1);
-    if (SAYS_ITSELF.test(said)) return undefined;
+    if (SAYS_ITSELF.test(said) || error.message.includes(TEXT_SUCH_AS)) return undefined;
     return SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1];
   }
   if (error.code !== 'resource_exceeded') return NEXT[error.code];

@@ -27,9 +27,10 @@ export async function inTrash(
   const workspace = inside ?? WORKSPACE.exec(message)?.[1];
   if (workspace === undefined || means.reachesTrash !== true) return undefined;
   try {
+    const isNamed = (one: string | null | undefined) => typeof name !== 'string' || isSame(one, name);
     const entries = await client.listTrash({}, { signal });
     const entry = entries.find(
-      (one) => one.kind === 'collection' && one.workspace === workspace && (name === undefined || one.name === name),
+      (one) => one.kind === 'collection' && isSame(one.workspace, workspace) && isNamed(one.name),
     );
     return entry && { entry, lacksWorkspace: inside === undefined };
   } catch {
@@ -37,3 +38,6 @@ export async function inTrash(
     return undefined;
   }
 }
+
+/** SQL names them in any letter case. */
+const isSame = (one: string | null | undefined, other: string) => one?.toLowerCase() === other.toLowerCase();

@@ -174,6 +174,21 @@ describe('an error as a result', () => {
     expect(structured).not.toHaveProperty('next');
   });
 
+  it('says of the values that are NULL in what was meant, and gives no other advice where it names texts', async () => {
+    const nulls = "In the corrected SQL, 1 of the 3 values of a becomes NULL, such as 'x'.";
+    const message = `No function matches.\na is text: CAST(a AS DOUBLE)\n${nulls}`;
+    const details = { correctedSql: 'SELECT sum(TRY_CAST(a AS DOUBLE)) FROM t' };
+    const { text, structured } = await errorOf(
+      'run_query',
+      { query: 'q' },
+      new ApiError('query_error', message, details),
+    );
+    expect(text.split('\n').slice(-3, -1)).toEqual([`Corrected, valid, not run: ${details.correctedSql}`, nulls]);
+    expect(structured['error']).toMatchObject({ message: `No function matches.\n${nulls}` });
+    const named = new ApiError('query_error', "Could not convert string 'x' to DOUBLE\na is text such as 'x': …");
+    expect((await errorOf('run_query', { query: 'q' }, named)).structured).not.toHaveProperty('next');
+  });
+
   it('shows the part of a long line that an error is in', async () => {
     const query = `SELECT ${'a'.repeat(500)}, nme FROM t`;
     const at = query.indexOf('nme');

@@ -258,6 +258,15 @@ describe('what cannot be meant', () => {
     ],
     ["SELECT 1 FROM json_each('{}') WHERE value::VARCHAR NOT ILIKE 'y'", 'value is JSON'],
     ["SELECT count(*) FILTER (starts_with(e.value::VARCHAR, 'y')) FROM rates, json_each(o) e", "begins with 'y'"],
+    [
+      `SELECT 1 FROM inv i WHERE i.lines @> '[{"sku": "a"}]'`,
+      "i.lines is compared with whole objects, all fields of which have to be as in the text: len(list_filter(i.lines, lambda x: x.sku = 'a')) > 0",
+    ],
+    [`SELECT '[{"sku": null}]' <@ lines FROM inv`, "len(list_filter(lines, lambda x: x.name = 'a')) > 0"],
+    [
+      "SELECT _event_time AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin' FROM inv",
+      "shifts the wrong way: _event_time AT TIME ZONE 'Europe/Berlin' is its time there.",
+    ],
   ])('is warned of: %s', async (sql, warning) => {
     expect(await warningsOf(sql)).toContainEqual(expect.stringContaining(warning));
   });
@@ -265,6 +274,8 @@ describe('what cannot be meant', () => {
   test.each([
     "SELECT typeof(n) = 'int' FROM plain",
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
+    `SELECT 1 FROM inv WHERE lines @> '[{"sku": "c", "price": 99.95}]' OR bits @> '[9]'`,
+    "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
     'SELECT lines[1] FROM inv',
     "SELECT 1 FROM plain WHERE _id ~ '.*part.*' AND _id ~ '^whole$' AND regexp_full_match(_id, 'whole')",
     "SELECT e.key FROM rates, json_each(o) AS e WHERE e.value LIKE '%y%' OR e.key LIKE 'y%'",

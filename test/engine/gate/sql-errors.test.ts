@@ -118,7 +118,9 @@ describe('a field that is not there', () => {
 test('text that is no time is read by the format that it has', async () => {
   await engine.addDocuments('t', [doc('a', { v: '31/01/2026', w: '01/02/2026' })]);
   expect(await messageOf('SELECT v::DATE FROM docs')).toContain(`strptime(x, '%d/%m/%Y'), and others`);
-  expect(await messageOf('SELECT w::DATE FROM docs')).toContain(`strptime(x, '%d/%m/%Y'), or '%m/%d/%Y' if the month`);
+  expect(await messageOf('SELECT w::DATE FROM docs')).toContain(
+    `strptime(w, '%d/%m/%Y') AS DATE); if the month is: CAST(strptime(w, '%m/%d/%Y') AS DATE)`,
+  );
 });
 
 describe('a field that has no column', () => {

@@ -87,10 +87,7 @@ describe('what was probably meant is said, and runs', () => {
     // Types.
     ['SELECT price::DOUBLE FROM docs', 'TRY_CAST(price AS DOUBLE)'],
     ['SELECT CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
-    [
-      'SELECT year(CAST(day AS DATE)) FROM docs',
-      "year(coalesce(TRY_CAST(day AS DATE), CAST(strptime(day, '%d.%m.%Y') AS DATE)))",
-    ],
+    ['SELECT year(CAST(day AS DATE)) FROM docs', "year(CAST(strptime(day, '%d.%m.%Y') AS DATE))"],
     ['SELECT year(seen) FROM docs', 'year(seen::TIMESTAMPTZ)'],
     ["SELECT strptime(_event_time, '%Y') FROM docs", 'SELECT _event_time FROM'],
     ['SELECT 1 FROM docs WHERE _event_time > now() - 7', 'now() - INTERVAL 7 DAY'],
@@ -150,18 +147,17 @@ describe('what was probably meant is said, and runs', () => {
 
 describe('numbers that are spelled with commas are in a sum, which NULL would not be', () => {
   test.each([
-    ['SELECT sum(price) FROM docs', 'sum(CAST(price AS DOUBLE))'],
-    ['SELECT price * 2 FROM docs', 'CAST(price AS DOUBLE) * 2'],
-    ['SELECT 1 FROM docs WHERE price > 5', 'CAST(price AS DOUBLE) > 5'],
-    ['SELECT 1 FROM docs WHERE price NOT BETWEEN 1 AND 5', 'CAST(price AS DOUBLE) NOT BETWEEN'],
-  ])('%s: what is no number is named before it is left out', async (sql, part) => {
-    const { details } = await errorOf(sql);
+    ['SELECT sum(price) FROM docs', 'sum(TRY_CAST(price AS DOUBLE))'],
+    ['SELECT price * 2 FROM docs', 'TRY_CAST(price AS DOUBLE) * 2'],
+    ['SELECT 1 FROM docs WHERE price > 5', 'TRY_CAST(price AS DOUBLE) > 5'],
+    ['SELECT 1 FROM docs WHERE price NOT BETWEEN 1 AND 5', 'TRY_CAST(price AS DOUBLE) NOT BETWEEN'],
+  ])('%s: a word is left out, and named', async (sql, part) => {
+    const { message, details } = await errorOf(sql);
     expect(details.correctedSql).toContain(part);
-    expect(details.correctedSql).not.toContain('TRY_CAST');
-    const named = await errorOf(details.correctedSql ?? '');
-    expect(named.message).toContain("'none'");
-    expect(named.details.correctedSql).toContain(`TRY_${part.replace('sum(', '')}`);
-    expect((await engine.query({ sql: named.details.correctedSql ?? '' })).columns.length).toBe(1);
+    expect(message).toContain(
+      "\nIn the corrected SQL, 1 of the 2 values of price that were looked at becomes NULL, such as 'none'.",
+    );
+    expect((await engine.query({ sql: details.correctedSql ?? '' })).columns.length).toBe(1);
   });
 
   test.each([
@@ -187,17 +183,83 @@ describe('numbers that are spelled with commas are in a sum, which NULL would no
     }
   });
 
-  test.each([['1234,5'], ['12,50'], ['1,234']])(
-    '%s, whose comma may mean either, is not read as one of them',
-    async (amount) => {
-      const name = `either${amount.replace(',', '')}`;
-      await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
-      await engine.addDocuments(name, [doc('1', { amount: '44.41' }), doc('2', { amount })]);
-      const { message, details } = await errorOf(`SELECT sum(amount::DOUBLE) FROM ${name}`);
-      expect(details.correctedSql).toBeUndefined();
-      expect(message).toContain('If that is the decimal point of all values');
-    },
-  );
+  test('words beside numbers with commas are left out, and named', async () => {
+    await engine.commit([{ do: 'createCollection', table: 'w', workspace: 'commons', name: 'words' }]);
+    await engine.addDocuments(
+      'w',
+      ['3\u202f145,26 €', '-7,50 €', 'k. A.'].map((v, n) => doc(`${n}`, { v })),
+    );
+    const { message, details } = await errorOf('SELECT round(sum(v), 2) FROM words');
+    expect(message).toContain("1 of the 3 values of v that were looked at becomes NULL, such as 'k. A.'.");
+    expect((await engine.query({ sql: details.correctedSql ?? '' })).rows).toEqual([[3137.76]]);
+  });
+});
+
+describe('no cast is said that the values of the field do not have', () => {
+  let made = 0;
+  const collection = async (values: readonly string[]) => {
+    const name = `texts${++made}`;
+    await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
+    await engine.addDocuments(
+      name,
+      values.map((v, n) => doc(`${n}`, { v, of: { 'a b': v } })),
+    );
+    return name;
+  };
+
+  test.each<[string, readonly string[], unknown]>([
+    ['sum(v)', ['TRUE', 'FALSE', 'true'], 2],
+    ['sum(v::int)', ['TRUE', 'FALSE', 'true'], 2],
+    ['sum(CAST(v AS DOUBLE))', ['12,34', '7,6', '1.000,06'], 1020],
+    ['sum(v)', ['12,25', '7,5'], 19.75],
+    ['sum(of."a b")', ['1,234.5', '-7'], 1227.5],
+    ['sum(v)', ['44.5', '1,234'], 1278.5],
+    ['sum(v)', ['1,00,000', '2,50,000.50', '500'], 350500.5],
+    ['sum(v::double)', ['12.5%', '7 %', 'n/a'], 19.5],
+    ['sum(v)', ['$3,462.50', '-$4', '$.50'], 3459],
+    ['sum(v)', ['(1,234.00)', '$1,235', '($5.00)'], -4],
+    ['sum(t.of."a b"::DOUBLE) ', ['1,234.5', '-7'], 1227.5],
+    ['max(month(v))', ['1/9/2024 07:00 PM', '12/31/2024 1:15 AM'], 12],
+    ['max(month(v::TIMESTAMPTZ))', ['1/9/2024', '12/31/2024'], 12],
+    ["count(*) FILTER (WHERE v >= DATE '2024-06-01')", ['1/9/2024', '12/31/2024'], 1],
+    ["count(*) FILTER (WHERE v::DATE >= '2024-06-01')", ['31.12.2024', '2024-07-01', '-'], 2],
+    ["max(date_trunc('month', v)::VARCHAR)", ['10.08.2024', '07.05.2024'], '2024-08-01 00:00:00'],
+  ])('%s of %j', async (value, texts, expected) => {
+    const sql = await correctedOf(`SELECT ${value} FROM ${await collection(texts)} AS t`);
+    expect((await engine.query({ sql: sql ?? '' })).rows, sql).toEqual([[expected]]);
+  });
+
+  test.each<[string, readonly string[], string]>([
+    ['sum(v)', ['1,234', '500'], 'If a comma parts thousands: CAST('],
+    ['sum(v::DOUBLE)', ['1,234', '500'], 'If a comma parts thousands: CAST('],
+    ['sum(v)', ['44.41', '12,50'], "v is text such as '12,50': CAST(v AS DOUBLE) reads 1 of the 2 values"],
+    ['sum(v)', ['12.5%', '0.125', '1%'], "such as '12.5%' and '1%'"],
+    ['sum(v)', ['$3.00', '€4.00'], "such as '$3.00' and '€4.00': CAST(v AS DOUBLE) reads none of the values"],
+    ['sum(v)', ['$1,234.00', '$5.00', '$5.00 net'], "such as '$1,234.00' and '$5.00 net'"],
+    ['sum(CAST(v AS DOUBLE))', ['a1', 'b2'], "such as 'a1' and 'b2'"],
+    ['month(v)', ['1/9/2024', '2/3/2024'], "If the day is first: strptime(v, '%d/%m/%Y'); if the month is: strptime("],
+    ['month(v::DATE)', ['soon', 'Q1 2024'], "such as 'soon' and 'Q1 2024'"],
+  ])('%s of %j is not corrected', async (value, texts, said) => {
+    const { message, details } = await errorOf(`SELECT ${value} FROM ${await collection(texts)}`);
+    expect(details.correctedSql).toBeUndefined();
+    expect(message).toContain(said);
+    expect(message).not.toContain('TRY_CAST');
+  });
+
+  test('of few that no cast reads it is said how many', async () => {
+    const name = await collection(['1', '2', '3', '4', '5', '6/7', '2x']);
+    const { message, details } = await errorOf(`SELECT sum(v) FROM ${name}`);
+    expect(details.correctedSql).toBe(`SELECT sum(TRY_CAST(v AS DOUBLE)) FROM ${name}`);
+    expect(message).toContain("2 of the 7 values of v that were looked at become NULL, such as '6/7' and '2x'.");
+  });
+
+  test('a value behind those that are looked at counts', async () => {
+    const name = await collection([...Array.from({ length: 1_100 }, (_, n) => `${n}`), '1 200,5']);
+    const { message, details } = await errorOf(`SELECT sum(v::DOUBLE) FROM ${name}`);
+    expect(details.correctedSql).toContain(`replace(regexp_replace(v, '[^0-9,+-]', '', 'g'), ',', '.')`);
+    expect(message).toContain("'1 200,5'");
+    expect((await engine.query({ sql: details.correctedSql ?? '' })).rows).toEqual([[605650.5]]);
+  });
 });
 
 test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {
@@ -225,6 +287,77 @@ describe('nothing is said', () => {
     const sql = 'SELECT status FROM docs WHERE status = :s';
     expect((await errorOf(sql, [{ name: 's', type: 'int', value: 'x' }])).details.correctedSql).toBeUndefined();
     expect((await errorOf(sql)).details.correctedSql).toBeUndefined();
+  });
+});
+
+describe('keys of maps that are no names', () => {
+  beforeAll(async () => {
+    await engine.commit([{ do: 'createCollection', table: 'm', workspace: 'commons', name: 'maps' }]);
+    const keyed = (key: (n: number) => string) => (at: number) => ({ [key(at)]: at, [key(at + 1)]: 1 });
+    const daily = keyed((n) => `2024-01-${String(n + 1).padStart(2, '0')}`);
+    const sizes = keyed((n) => `${n}.5`);
+    const documents = Array.from({ length: 30 }, (_, n) => doc(`${n}`, { daily: daily(n), sizes: sizes(n) }));
+    await engine.addDocuments('m', documents);
+  });
+
+  test.each([
+    ['SELECT sum(daily.2024-01-04) FROM maps', "sum(daily['2024-01-04'])", 4],
+    ['SELECT sum(m.daily.2024-01-04 + 1) FROM maps m', "sum(m.daily['2024-01-04'] + 1)", 6],
+    ['SELECT sum(sizes.3.5) FROM maps', "sum(sizes['3.5'])", 4],
+    ['SELECT sum(sizes.3.5 - 1) FROM maps', "sum(sizes['3.5'] - 1)", 2],
+  ])('%s', async (sql, part, value) => {
+    const corrected = await correctedOf(sql);
+    expect(corrected).toContain(part);
+    expect((await engine.query({ sql: corrected ?? '' })).rows).toEqual([[value]]);
+  });
+
+  test.each(['daily.2024-01', 'sizes.3-1', 'daily.2024-1-4'])('%s may be a difference', async (path) => {
+    expect(await correctedOf(`SELECT sum(${path}) FROM maps`)).toBeUndefined();
+  });
+});
+
+describe('another collection answers without a word, so one is only for a slip', () => {
+  const names = ['shop.us_orders', 'shop.customers', 'shop.sales_2023', 'shop.line_items', 'shop.bigdec', 'shop.nan'];
+  beforeAll(async () => {
+    await engine.commit([
+      { do: 'createWorkspace', workspace: 'shop' },
+      { do: 'createWorkspace', workspace: 'archive' },
+      ...[...names, 'archive.trail', 'archive.bills', 'archive.customers', 'shop.order', 'shop.orders'].map((full) => {
+        const [workspace = '', name = ''] = full.split('.');
+        return { do: 'createCollection', table: full.replace('.', '_'), workspace, name } as const;
+      }),
+    ]);
+    await engine.commit([{ do: 'trashCollection', table: 'shop_orders' }]);
+  });
+
+  test.each([
+    ['shop.customer', 'shop.customers'],
+    ['shop.us-orders', 'shop.us_orders'],
+    ['shop.USOrders', 'shop.us_orders'],
+    ['shop.us_oders', 'shop.us_orders'],
+    ['shop.lineitem', 'shop.line_items'],
+    ['bills', 'archive.bills'],
+    ['shpo.bills', 'archive.bills'],
+    // Several, or something else.
+    ['customers', undefined],
+    ['shop.sales_2024', undefined],
+    ['shop.sales_202', undefined],
+    ['shop.bigdec17', undefined],
+    ['shop.nanlit', undefined],
+    ['shop.nin', undefined],
+    ['archive.trailing', undefined],
+    ['trial', undefined],
+    // It is in the trash.
+    ['shop.orders', undefined],
+    ['SHOP.Orders', undefined],
+  ])('%s: %s', async (name, meant) => {
+    const sql = meant === undefined ? undefined : `SELECT 1 FROM ${meant}`;
+    const quoted = name.includes('-') ? `shop."${name.slice(5)}"` : name;
+    expect(await correctedOf(`SELECT 1 FROM ${quoted}`)).toBe(sql);
+  });
+
+  test('what is like it is named all the same', async () => {
+    expect((await errorOf('SELECT 1 FROM shop.bigdec17')).message).toContain('Did you mean shop.bigdec?');
   });
 });
 

@@ -73,7 +73,7 @@ describe('the trash as tools', () => {
     await collection('gone');
     const { trash_id: id } = await call('delete_collection', { workspace: 'commons', collection: 'gone' });
     const asked = [
-      ['run_query', { query: 'SELECT count(*) FROM gone' }],
+      ['run_query', { query: 'SELECT count(*) FROM Gone' }],
       ['describe_collection', { workspace: 'commons', collection: 'gone' }],
     ] as const;
     for (const [name, args] of asked) {

@@ -1,4 +1,5 @@
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
 import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 
 /*
@@ -6,6 +7,8 @@ import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, 
  */
 
 const WARNINGS_MAX = 3;
+/** Longer JSON is not repeated. */
+const TEXT_CHARS_MAX = 500;
 /** The engine's names of types, as its own TYPEOF gives them. */
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
@@ -18,7 +21,13 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): stri
   const all = [...nodesIn(tree)];
   const ofJson = aliasesOfJson(all);
   for (const node of all) {
-    const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? quotedText(node, ofJson);
+    const warning =
+      firstOfNone(node, tables) ??
+      engineType(node) ??
+      wholeText(node) ??
+      quotedText(node, ofJson) ??
+      wholeObjects(node, tables) ??
+      zonedTwice(node, tables);
     if (warning !== undefined) found.add(warning);
     if (found.size === WARNINGS_MAX) break;
   }
@@ -40,14 +49,69 @@ function firstOfNone(node: Node, tables: readonly NamedTable[]): string | undefi
   }
   if (list['class'] !== 'COLUMN_REF') return undefined;
   const path = textsOf(list['column_names']);
-  const isList = tables.some((table) =>
-    [0, 1, 2].some((at) => at < path.length && table.typeAt?.(path.slice(at))?.endsWith('[]')),
-  );
+  const isList = typesOf(path, tables).some((type) => type.endsWith('[]'));
   const shown = path.join('.');
   return isList
     ? `${shown}[0] is always null: the items of a list count from 1, so ${shown}[1] is the first.`
     : undefined;
 }
+
+/** The types that a path has, with or without what its collection is called before it. */
+function typesOf(path: readonly string[], tables: readonly NamedTable[]): string[] {
+  return tables.flatMap((table) =>
+    [0, 1, 2].flatMap((at) => (at < path.length ? (table.typeAt?.(path.slice(at)) ?? []) : [])),
+  );
+}
+
+/** `labels @> '[{"name": "bug"}]'`, which in PostgreSQL finds objects that have these fields, and others. */
+function wholeObjects(node: Node, tables: readonly NamedTable[]): string | undefined {
+  if (!/^(?:@>|<@|(?:list|array)_has_all)$/.test(foldName(textOf(node['function_name'])))) return undefined;
+  const sides = nodesOf(node['children']);
+  const list = sides.find((side) => side['class'] === 'COLUMN_REF');
+  const text = sides.map(constantText).find((one) => one !== undefined && /^\s*\[\s*\{/.test(one));
+  const path = textsOf(list?.['column_names']);
+  if (text === undefined || !typesOf(path, tables).some((type) => /^STRUCT\(.*\)\[\]$/s.test(type))) return undefined;
+  const wanted = firstObject(text);
+  const there = tables.flatMap((table) => [0, 1, 2].flatMap((at) => table.fieldsIn?.(path.slice(at)) ?? []));
+  if (there.some(({ fields }) => fields.length === wanted.length)) return undefined;
+  const shown = path.map(fieldName).join('.');
+  return `${shown} is compared with whole objects, all fields of which have to be as in the text: len(list_filter(${shown}, lambda x: ${conditionOf(wanted)})) > 0 finds those of which some are.`;
+}
+
+/** The fields of the first object of a list in JSON text. */
+function firstObject(json: string): [name: string, value: unknown][] {
+  try {
+    const items: unknown = json.length > TEXT_CHARS_MAX ? undefined : JSON.parse(json);
+    const [first] = Array.isArray(items) ? (items as unknown[]) : [];
+    return Object.entries(isNode(first) ? first : {});
+  } catch {
+    // The engine reads more than JSON.
+    return [];
+  }
+}
+
+/** The condition for an item that has fields; an example if they are not plain. */
+function conditionOf(fields: readonly [name: string, value: unknown][]): string {
+  if (fields.length === 0 || fields.some(([, value]) => typeof value === 'object')) return "x.name = 'a'";
+  const written = (value: unknown) => (typeof value === 'string' ? quoteText(value) : String(value));
+  return fields.map(([name, value]) => `x.${fieldName(name)} = ${written(value)}`).join(' AND ');
+}
+
+/** `t AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin'` of a time that has a zone. */
+function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefined {
+  if (!isZoned(node)) return undefined;
+  const [zone, inner] = nodesOf(node['children']);
+  if (inner === undefined || !isZoned(inner)) return undefined;
+  const [first, time] = nodesOf(inner['children']);
+  const [from, to] = [constantText(first), constantText(zone)];
+  const path = textsOf(time?.['column_names']);
+  if (from === undefined || to === undefined || !typesOf(path, tables).includes('TIMESTAMP WITH TIME ZONE'))
+    return undefined;
+  const shown = path.map(fieldName).join('.');
+  return `${shown} has a zone, so AT TIME ZONE twice takes its time in ${from} for one in ${to}, and shifts the wrong way: ${shown} AT TIME ZONE ${quoteText(to)} is its time there.`;
+}
+
+const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
 
 /** `TYPEOF(x) = 'VARCHAR'`. */
 function engineType(node: Node): string | undefined {

@@ -94,6 +94,7 @@ function namesOf(table: KeptTable): Names {
     tables: () => [named],
     find: (workspace, name) => (isDefault(workspace) && foldName(name) === RESULT_TABLE ? named : undefined),
     hasWorkspace: isDefault,
+    isTrashed: () => false,
     schemaOf: () => table.schema,
   };
 }

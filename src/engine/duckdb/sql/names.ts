@@ -100,6 +100,8 @@ export interface Names {
   find(workspace: string, name: string): NamedTable | undefined;
   /** Case-insensitive. */
   hasWorkspace(name: string): boolean;
+  /** Whether a collection of this name is in the trash; case-insensitive. */
+  isTrashed(workspace: string, name: string): boolean;
   /** Schema of a workspace's views: the workspace's own name, except for reserved ones. */
   schemaOf(workspace: string): string;
 }
@@ -138,7 +140,10 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-export function createNames(): NameIndex {
+/** `trashed` are the collections in the trash, at any time. */
+export function createNames(
+  trashed: Pick<ReadonlyMap<string, Pick<NamedTable, 'workspace' | 'name'>>, 'values'> = new Map(),
+): NameIndex {
   const workspaces = new Map<string, string>();
   const tables = new Map<string, NamedTable>();
   // Names contain no line breaks, so no two pairs share a key.
@@ -164,6 +169,8 @@ export function createNames(): NameIndex {
       return found.join(' ');
     },
     hasWorkspace: (name) => workspaces.has(foldName(name)),
+    isTrashed: (workspace, name) =>
+      [...trashed.values()].some((one) => keyOf(one.workspace, one.name) === keyOf(workspace, name)),
     schemaOf,
     putWorkspace: (name) => changed(workspaces.set(foldName(name), name)),
     dropWorkspace: (name) => changed(workspaces.delete(foldName(name))),

@@ -67,11 +67,12 @@ export interface Catalog {
 }
 
 export function createCatalog(shown?: ShownColumn): Catalog {
+  const trashed = new Map<string, Table>();
   return {
-    names: createNames(),
+    names: createNames(trashed),
     shown,
     tables: new Map(),
-    trashed: new Map(),
+    trashed,
     aliases: new Map(),
     withDeleted: new Set(),
     records: [],

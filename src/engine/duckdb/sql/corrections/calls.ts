@@ -7,6 +7,7 @@ import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
+import { castAt, isNumber } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 import { formatsOf, noTimeIn } from './time-formats.ts';
@@ -141,7 +142,7 @@ const datePart: Correct = (faulty) => {
  * A function of maps, of an object. The type of its values is that which the engine has bound: that of a field of this name
  * may be another, as a text may have several. Only of a path, since `COLUMNS` are several objects.
  */
-export const mapOfObject = (faulty: Omit<Faulty, 'tables'>): Edit[][] => {
+export const mapOfObject = (faulty: Omit<Faulty, 'tables' | 'names'>): Edit[][] => {
   const { said, message, list, at } = faulty;
   // The place may be one within a macro: then it says nothing of this text.
   const isOfThis = message.includes(OBJECT_NO_MAP) && said.includes(`'${wordOf(list[at])}(STRUCT(`);
@@ -195,13 +196,6 @@ function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
   return instead(faulty, start, end, `CAST(${textOf(faulty, start, end)} AS ${type})`);
 }
 
-/** The expression that is cast by `::` at an index, from its first token. */
-function operandStart(list: TokenList, mark: number): number {
-  const isBracket = isMark(list[mark - 1], ')');
-  const open = isBracket ? list.openOf(mark - 1) : pathStart(list, mark);
-  return isBracket && wordOf(list[open - 1]) !== '' ? open - 1 : open;
-}
-
 /** A cast at which a value fails. */
 const tryCast: Correct = (faulty) => {
   const { said, at } = faulty;
@@ -210,8 +204,9 @@ const tryCast: Correct = (faulty) => {
   const formats = text === undefined ? [] : formatsOf(text);
   if (formats.length > 1) return [];
   const [format] = formats;
-  const [operand, type, range] = castAt(faulty) ?? [];
-  if (operand === undefined || type === undefined || range === undefined) return [];
+  const cast = castAt(faulty, at) ?? castAt(faulty, at + 1);
+  if (cast === undefined) return [];
+  const { operand, type, range } = cast;
   const read = format === undefined ? numberRead(said, operand, type) : timeRead(operand, type, format);
   return read === undefined ? [] : [[instead(faulty, ...range, read)]];
 };
@@ -223,7 +218,6 @@ function timeRead(operand: string, type: string, format: string): string {
   return `coalesce(TRY_CAST(${operand} AS ${type}), ${isDate ? `CAST(${read} AS DATE)` : read})`;
 }
 
-const A_NUMBER = /^(?:double|float|real|decimal|numeric|hugeint|bigint|integer|int)\b/i;
 const COMMA = /^-?\d[\d.]*,[\d.,]+$/;
 const WITH_COMMAS = /^-?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
 const WITH_POINTS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/;
@@ -238,30 +232,13 @@ const MONEY = /^[$€£¥] ?\d+(?:\.\d+)?$/;
 function numberRead(said: string, operand: string, type: string): string | undefined {
   const text = noTimeIn(said) ?? said.split("'", 3)[1] ?? '';
   if (!/\d/.test(text)) return `TRY_CAST(${operand} AS ${type})`;
-  if (!A_NUMBER.test(type)) return undefined;
+  if (!isNumber(type)) return undefined;
   if (PERCENT.test(text)) return `CAST(rtrim(${operand}, ' %') AS ${type})`;
   if (MONEY.test(text)) return `CAST(ltrim(${operand}, '$€£¥ ') AS ${type})`;
   if (!COMMA.test(text)) return undefined;
   if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
   if (WITH_POINTS.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
   return undefined;
-}
-
-/** The cast at the place of an error: what is cast, to what type, and its tokens. */
-function castAt(faulty: Faulty): [operand: string, type: string, range: Range] | undefined {
-  const { list, at } = faulty;
-  if (wordOf(list[at]) === 'cast' && isMark(list[at + 1], '(')) {
-    const close = list.closeOf(at + 1);
-    let as = close - 1;
-    while (as > at && wordOf(list[as]) !== 'as') as = list.openOf(as) - 1;
-    if (as <= at + 2) return undefined;
-    return [textOf(faulty, at + 2, as), textOf(faulty, as + 1, close), [at, close + 1]];
-  }
-  const mark = [at, at + 1].find((one) => list[one]?.text === '::') ?? -1;
-  const start = operandStart(list, mark);
-  if (mark === -1 || wordOf(list[mark + 1]) === '' || start >= mark) return undefined;
-  const end = isMark(list[mark + 2], '(') ? list.closeOf(mark + 2) + 1 : mark + 2;
-  return [textOf(faulty, start, mark), textOf(faulty, mark + 1, end), [start, end]];
 }
 
 export const CORRECT: readonly Correct[] = [

@@ -1,5 +1,5 @@
 import type { Edit } from '../forms/edit.ts';
-import type { NamedTable } from '../names.ts';
+import type { NamedTable, Names } from '../names.ts';
 import type { TokenList } from '../token-list.ts';
 
 /** SQL that failed, as it was sent. */
@@ -13,6 +13,8 @@ export interface Faulty {
   message: string;
   /** The collections that its text names. */
   tables: readonly NamedTable[];
+  /** All that there are. */
+  names: Names;
 }
 
 /**

@@ -1,9 +1,9 @@
-import { slipOf } from '../../../../contract/nearest.ts';
+import { isOneSlip, slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
 import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, quoteText } from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
-import { DEFAULT_WORKSPACE } from '../references.ts';
+import { DEFAULT_WORKSPACE, sqlPath } from '../references.ts';
 import { fieldName } from '../syntax-hints.ts';
 import type { TokenList } from '../token-list.ts';
 import type { Token } from '../tokens.ts';
@@ -145,15 +145,26 @@ function alikeFields({ message }: Faulty, name: string): string[] {
     .filter((one) => one !== '' && one !== name);
 }
 
-/** A collection. */
-const collectionName: Correct = (faulty) => {
-  const { said, list, at } = faulty;
+/**
+ * A collection. Another one answers without a word, so this is only for one slip within the workspace, or the same name in
+ * the only other one that has it; never for what is in the trash.
+ */
+const collectionName: Correct = ({ said, list, at, names }) => {
   if (!/^(?:Collection|Workspace with name) "/.test(said) || at === -1) return [];
-  const meant = said.slice(said.indexOf(' Did you mean ') + ' Did you mean '.length).replace('?', '');
-  if (!said.includes(' Did you mean ') || /, | or /.test(meant)) return [];
-  const end = list[at + 1]?.text === '.' ? at + 3 : at + 1;
-  return [[instead(faulty, at, end, meant)]];
+  const isQualified = list[at + 1]?.text === '.';
+  const workspace = isQualified ? (nameOfToken(list[at]) ?? '') : DEFAULT_WORKSPACE;
+  const name = nameOfToken(list[isQualified ? at + 2 : at]) ?? '';
+  if (names.isTrashed(workspace, name)) return [];
+  const isHere = (table: NamedTable) => foldName(table.workspace) === foldName(workspace);
+  const isSame = (table: NamedTable) => foldName(table.name) === foldName(name);
+  const meant = names.tables().filter((table) => isSame(table) || (isHere(table) && isOneSlip(name, table.name)));
+  const [only] = meant;
+  if (only === undefined || meant.length > 1) return [];
+  return [[instead({ list }, at, isQualified ? at + 3 : at + 1, sqlPath(only))]];
 };
+
+/** Longer keys are quoted by who writes them. */
+const KEY_CHARS_MAX = 64;
 
 /** A key with a dot, or one that begins with a digit: `counts.k.1`. */
 const mapKey: Correct = (faulty) => {
@@ -162,12 +173,15 @@ const mapKey: Correct = (faulty) => {
   const number = list[at]?.kind === 'number' ? at : -1;
   if (number === -1 || nameOfToken(list[number - 1]) === undefined) return [];
   const start = pathStart(list, number);
+  // What follows without a space is part of the key; `m.2024-01` may also be a difference, `m.2024-01-04` is a day.
+  const [rest = ''] = /^[\w.:-]*/.exec(sql.slice(list[number]?.end, (list[number]?.end ?? 0) + KEY_CHARS_MAX)) ?? [];
   const path = sql.slice(list[start]?.start, list[number]?.end);
+  if (rest.includes('-') && !/\b\d{4}$/.test(path)) return [];
+  if (rest.includes('-') && !/^-\d\d-\d\d(?:T[\d:]+Z?)?$/.test(rest)) return [];
+  const edit = { start: list[start]?.start ?? 0, end: (list[number]?.end ?? 0) + rest.length };
   const dots = [...path].flatMap((character, index) => (character === '.' ? [index] : []));
   // The key may begin behind each dot: the engine says of which there is one.
-  return dots.map((dot) => [
-    instead(faulty, start, number + 1, `${path.slice(0, dot)}[${quoteText(path.slice(dot + 1))}]`),
-  ]);
+  return dots.map((dot) => [{ ...edit, text: `${path.slice(0, dot)}[${quoteText(path.slice(dot + 1) + rest)}]` }]);
 };
 
 /** Fields whose names have spaces, at which the parser stops. */

@@ -13,6 +13,8 @@ const CLOCKS: readonly (readonly [RegExp, string])[] = [
   [/^$/, ''],
   [/^ \d\d?:\d\d$/, ' %H:%M'],
   [/^ \d\d?:\d\d:\d\d$/, ' %H:%M:%S'],
+  [/^ \d\d?:\d\d [AaPp][Mm]$/, ' %I:%M %p'],
+  [/^ \d\d?:\d\d:\d\d [AaPp][Mm]$/, ' %I:%M:%S %p'],
 ];
 
 /** The formats that a text may have; none: it is no time, or of a form that is not known. */
