@@ -166,6 +166,44 @@ describe('what one node changes, the other knows after it has looked', () => {
   });
 });
 
+// Its turn may come long after its request has looked.
+test('a query means the fields that its transaction sees, also those that another node made since the last look', async () => {
+  await createDocs(a);
+  await a.addDocuments('t', [doc('1', { n: 1 }), doc('2', { n: 2 })]);
+  await b.refresh();
+  const all = 'SELECT * FROM docs ORDER BY _id';
+  const before = (await b.query({ sql: all })).columns.map(({ name }) => name);
+  expect(before).toEqual(['_id', '_event_time', 'n']);
+  await a.addDocuments('t', [doc('3', { n: 'text', more: true, '': 5 })]);
+  const own = async (node: Engine) => {
+    const { columns, rows } = await node.query({ sql: all });
+    return { names: columns.map(({ name }) => name), last: rows.at(-1)?.toSpliced(1, 1) };
+  };
+  const shown = await own(b);
+  expect(shown.names).not.toContain('_strays');
+  expect(shown).toEqual(await own(a));
+  expect((await b.query({ sql: 'SELECT sum(n) AS s FROM docs' })).warnings.join()).toMatch(/do not fit|does not fit/);
+  await a.commit([{ do: 'createCollection', table: 'u', workspace: 'commons', name: 'later' }]);
+  expect(await rowsOf(b, 'SELECT count(*) FROM later')).toEqual([[0]]);
+});
+
+test('while one node changes names all the time, queries of the other see them and end', async () => {
+  await createDocs(a);
+  await b.refresh();
+  let fields = 0;
+  let isOver = false;
+  const changing = (async () => {
+    while (!isOver) await a.addDocuments('t', [doc('x', { [`f${fields++}`]: 1 })]);
+  })();
+  for (let n = 0; n < 30; n++) {
+    const least = fields - 1;
+    const { columns } = await b.query({ sql: 'SELECT * FROM docs' });
+    expect(columns.length).toBeGreaterThanOrEqual(2 + Math.max(0, least));
+  }
+  isOver = true;
+  await changing;
+});
+
 test('work alone is alone over all nodes, and knows what came before', async () => {
   await createDocs(a);
   const seen = new Map<Engine, number>([

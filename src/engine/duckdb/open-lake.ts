@@ -81,8 +81,13 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     failed,
   });
   closing.push(() => locks.close());
+  const looking = <T>(work: Promise<T>) =>
+    work.catch((error: unknown): never => {
+      throw lakeError('look for changes of the lake', place, error);
+    });
+  const fits = async (snapshot: number) => late.changes === undefined || (await looking(late.changes.fits(snapshot)));
   const store = await locks.hold([OPENING], async () => {
-    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held() });
+    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held(), fits });
     closing.push(() => opened.close());
     await migrate((work) => opened.transaction(work));
     await opened.transaction(async (sql) => {
@@ -114,10 +119,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     folders: place.folders,
     sharing: {
       ...changes,
-      refresh: () =>
-        changes.refresh().catch((error: unknown) => {
-          throw lakeError('look for changes of the lake', place, error);
-        }),
+      refresh: () => looking(changes.refresh()),
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
       lead: (name: string, work: (signal: AbortSignal) => Promise<void>) =>
         leadOn(locks, name, work, (error) =>
