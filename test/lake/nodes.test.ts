@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/contract/json/json.ts';
 import type { Engine, RecordChange } from '../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../engine/harness.ts';
 import { inCatalog, lakeFor } from './lake-for.ts';
@@ -224,6 +225,37 @@ test('work alone is alone over all nodes, and knows what came before', async () 
     });
   await Promise.all(Array.from({ length: 20 }, (_, n) => count(n % 2 === 0 ? a : b)));
   expect((await openNode()).records.find(({ key }) => key === 'count')?.value).toEqual({ n: 20 });
+});
+
+test('records stored with documents and changes that another node plans do not undo each other', async () => {
+  await createDocs(a);
+  const known = new Map<Engine, JsonObject>();
+  for (const node of [a, b]) {
+    await node.refresh();
+    node.onRecords((changes) => {
+      for (const change of changes) if (change.do === 'putRecord') known.set(node, change.value);
+    });
+  }
+  const merged = (node: Engine, value: JsonObject): RecordChange => {
+    return { do: 'putRecord', kind: 'k', key: 'state', value: { ...known.get(node), ...value } };
+  };
+  for (let n = 1; n <= 3; n++) {
+    let stored: Promise<unknown> | undefined;
+    await b.alone(async () => {
+      const planned = merged(b, { paused: n });
+      stored = a.storeBatch('t', {
+        documents: [doc(`${n}`, { n })],
+        deletes: [],
+        records: () => [merged(a, { checkpoint: n })],
+      });
+      await delay(300);
+      await b.commit([planned]);
+    });
+    await stored;
+    for (const node of [a, b]) await node.refresh();
+    expect(known.get(a)).toEqual({ checkpoint: n, paused: n });
+    expect(known.get(b)).toEqual({ checkpoint: n, paused: n });
+  }
 });
 
 test('four nodes that replace the same ids, with fields that come and change, leave each once, as it was written last', async () => {

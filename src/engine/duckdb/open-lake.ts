@@ -22,6 +22,7 @@ import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
 import { migrate } from './tables/migrations.ts';
+import { RECORDS_LOCK } from './tables/store-documents.ts';
 
 export type { LakeOptions, ObjectStore };
 
@@ -163,9 +164,6 @@ const FILES = [
   "'parquet_row_group_size', 16384",
   `'target_file_size', '${TARGET_BYTES}B'`,
 ].map((option) => `CALL ${quoteName(CATALOG)}.set_option(${option})`);
-
-/** Taken before any other lock. */
-const RECORDS_LOCK = 'records';
 
 async function refuseCopy(): Promise<never> {
   throw new ApiError(
