@@ -258,6 +258,29 @@ test('records stored with documents and changes that another node plans do not u
   }
 });
 
+test('what one node has claimed no other can, until it is done or gone', async () => {
+  const claimedBy = (node: Engine) => node.claim(['x', 'y', 'z'], async (claimed) => [...claimed]);
+  await a.claim(['x'], async () => {
+    await a.claim(['x', 'y'], async (more) => {
+      expect(more).toEqual(['y']);
+      expect(await claimedBy(b)).toEqual(['z']);
+    });
+    expect(await claimedBy(b)).toEqual(['y', 'z']);
+    expect(await claimedBy(a)).toEqual(['y', 'z']);
+  });
+  await expect(a.claim(['x'], () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await claimedBy(b)).toEqual(['x', 'y', 'z']);
+  const sessions = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  const before = await inCatalog(folder.file, sessions);
+  await a.claim(['x'], async () => {
+    const own = (await inCatalog(folder.file, sessions)).filter(({ pid }) => before.every((one) => one['pid'] !== pid));
+    await inCatalog(folder.file, `SELECT pg_terminate_backend(${own[0]?.['pid']})`);
+    expect(await claimedBy(b)).toEqual(['x', 'y', 'z']);
+  });
+  expect(await claimedBy(a)).toEqual(['x', 'y', 'z']);
+});
+
 test('four nodes that replace the same ids, with fields that come and change, leave each once, as it was written last', async () => {
   await createDocs(a);
   await Promise.all([openNode(), openNode()]);

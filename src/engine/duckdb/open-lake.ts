@@ -122,6 +122,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
       ...changes,
       refresh: () => looking(changes.refresh()),
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
+      claim: locks.claim,
       lead: (name: string, work: (signal: AbortSignal) => Promise<void>) =>
         leadOn(locks, name, work, (error) =>
           parts.log.warn({ why: failed(error).message, what: name }, 'this node does not lead for now'),
