@@ -1,3 +1,4 @@
+import { type Claim, createClaims } from './claims.ts';
 import type { RecordChange } from './records.ts';
 
 export type RecordsListener = (changes: readonly RecordChange[], isAll: boolean) => void;
@@ -12,6 +13,12 @@ export interface Sharing {
 
   /** Runs `work`, which reads metadata and commits changes of it, while nobody else does, with everything known. */
   alone<T>(work: () => Promise<T>): Promise<T>;
+
+  /**
+   * Claims names, for work too long to be waited for. What others did under theirs before is known; which names there are, and
+   * what they stand for, is the caller's.
+   */
+  claim: Claim;
 
   /**
    * Calls `listener` with the records that others changed, and with those that were stored with documents, in their order,
@@ -36,6 +43,7 @@ export interface Leading {
 export const NOT_SHARED: Sharing = {
   refresh: async () => undefined,
   alone: (work) => work(),
+  claim: createClaims(),
   onRecords: () => undefined,
   lead(_, work) {
     const stopping = new AbortController();

@@ -243,7 +243,7 @@ async function startOn(
     log,
   });
   const clock = createClock(catalog, log, options.watches);
-  const trash = createTrash(options.trashDays ?? TRASH_DAYS, clock.notBefore);
+  const trash = createTrash(options.trashDays ?? TRASH_DAYS, clock.notBefore, engine);
   const compute = await openCompute(engine, catalog, options.limits, log);
   let closing: Promise<void> | undefined;
   let markClosed: () => void = () => undefined;

@@ -111,6 +111,7 @@ test('a node whose lock is lost in the middle commits nothing, whether another h
     client,
     node: 'x',
     held: () => locks.held(),
+    fits: async () => true,
   });
   const insert = (id: string) => `INSERT INTO "_data"."t" ("_id", "_event_time", "_meta") VALUES ('${id}', now(), 1)`;
   const losing = (id: string, meanwhile: () => Promise<unknown>) =>

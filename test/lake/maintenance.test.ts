@@ -41,7 +41,15 @@ beforeAll(async () => {
   const limits = { threads: 2, memoryBytes: 2 ** 29, tempBytesMax: 2 ** 30 } as Parameters<
     typeof LakeStore.open
   >[0]['limits'];
-  const store = await LakeStore.open({ place, limits, log, client, node: 'maintenance', held: () => locks.held() });
+  const store = await LakeStore.open({
+    place,
+    limits,
+    log,
+    client,
+    node: 'maintenance',
+    held: () => locks.held(),
+    fits: async () => true,
+  });
   const opened: MaintenanceContext['opened'] = (work) => onLakeOpened(place, limits, work);
   context = { client, locks, log, opened, transaction: (work) => store.transaction(work) };
   closing = [() => store.close(), () => locks.close(), () => client.close()];

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/contract/json/json.ts';
 import type { Engine, RecordChange } from '../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from '../engine/harness.ts';
 import { inCatalog, lakeFor } from './lake-for.ts';
@@ -166,6 +167,44 @@ describe('what one node changes, the other knows after it has looked', () => {
   });
 });
 
+// Its turn may come long after its request has looked.
+test('a query means the fields that its transaction sees, also those that another node made since the last look', async () => {
+  await createDocs(a);
+  await a.addDocuments('t', [doc('1', { n: 1 }), doc('2', { n: 2 })]);
+  await b.refresh();
+  const all = 'SELECT * FROM docs ORDER BY _id';
+  const before = (await b.query({ sql: all })).columns.map(({ name }) => name);
+  expect(before).toEqual(['_id', '_event_time', 'n']);
+  await a.addDocuments('t', [doc('3', { n: 'text', more: true, '': 5 })]);
+  const own = async (node: Engine) => {
+    const { columns, rows } = await node.query({ sql: all });
+    return { names: columns.map(({ name }) => name), last: rows.at(-1)?.toSpliced(1, 1) };
+  };
+  const shown = await own(b);
+  expect(shown.names).not.toContain('_strays');
+  expect(shown).toEqual(await own(a));
+  expect((await b.query({ sql: 'SELECT sum(n) AS s FROM docs' })).warnings.join()).toMatch(/do not fit|does not fit/);
+  await a.commit([{ do: 'createCollection', table: 'u', workspace: 'commons', name: 'later' }]);
+  expect(await rowsOf(b, 'SELECT count(*) FROM later')).toEqual([[0]]);
+});
+
+test('while one node changes names all the time, queries of the other see them and end', async () => {
+  await createDocs(a);
+  await b.refresh();
+  let fields = 0;
+  let isOver = false;
+  const changing = (async () => {
+    while (!isOver) await a.addDocuments('t', [doc('x', { [`f${fields++}`]: 1 })]);
+  })();
+  for (let n = 0; n < 30; n++) {
+    const least = fields - 1;
+    const { columns } = await b.query({ sql: 'SELECT * FROM docs' });
+    expect(columns.length).toBeGreaterThanOrEqual(2 + Math.max(0, least));
+  }
+  isOver = true;
+  await changing;
+});
+
 test('work alone is alone over all nodes, and knows what came before', async () => {
   await createDocs(a);
   const seen = new Map<Engine, number>([
@@ -186,6 +225,60 @@ test('work alone is alone over all nodes, and knows what came before', async () 
     });
   await Promise.all(Array.from({ length: 20 }, (_, n) => count(n % 2 === 0 ? a : b)));
   expect((await openNode()).records.find(({ key }) => key === 'count')?.value).toEqual({ n: 20 });
+});
+
+test('records stored with documents and changes that another node plans do not undo each other', async () => {
+  await createDocs(a);
+  const known = new Map<Engine, JsonObject>();
+  for (const node of [a, b]) {
+    await node.refresh();
+    node.onRecords((changes) => {
+      for (const change of changes) if (change.do === 'putRecord') known.set(node, change.value);
+    });
+  }
+  const merged = (node: Engine, value: JsonObject): RecordChange => {
+    return { do: 'putRecord', kind: 'k', key: 'state', value: { ...known.get(node), ...value } };
+  };
+  for (let n = 1; n <= 3; n++) {
+    let stored: Promise<unknown> | undefined;
+    await b.alone(async () => {
+      const planned = merged(b, { paused: n });
+      stored = a.storeBatch('t', {
+        documents: [doc(`${n}`, { n })],
+        deletes: [],
+        records: () => [merged(a, { checkpoint: n })],
+      });
+      await delay(300);
+      await b.commit([planned]);
+    });
+    await stored;
+    for (const node of [a, b]) await node.refresh();
+    expect(known.get(a)).toEqual({ checkpoint: n, paused: n });
+    expect(known.get(b)).toEqual({ checkpoint: n, paused: n });
+  }
+});
+
+test('what one node has claimed no other can, until it is done or gone', async () => {
+  const claimedBy = (node: Engine) => node.claim(['x', 'y', 'z'], async (claimed) => [...claimed]);
+  await a.claim(['x'], async () => {
+    await a.claim(['x', 'y'], async (more) => {
+      expect(more).toEqual(['y']);
+      expect(await claimedBy(b)).toEqual(['z']);
+    });
+    expect(await claimedBy(b)).toEqual(['y', 'z']);
+    expect(await claimedBy(a)).toEqual(['y', 'z']);
+  });
+  await expect(a.claim(['x'], () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await claimedBy(b)).toEqual(['x', 'y', 'z']);
+  const sessions = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  const before = await inCatalog(folder.file, sessions);
+  await a.claim(['x'], async () => {
+    const own = (await inCatalog(folder.file, sessions)).filter(({ pid }) => before.every((one) => one['pid'] !== pid));
+    await inCatalog(folder.file, `SELECT pg_terminate_backend(${own[0]?.['pid']})`);
+    expect(await claimedBy(b)).toEqual(['x', 'y', 'z']);
+  });
+  expect(await claimedBy(a)).toEqual(['x', 'y', 'z']);
 });
 
 test('four nodes that replace the same ids, with fields that come and change, leave each once, as it was written last', async () => {

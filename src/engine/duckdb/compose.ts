@@ -134,6 +134,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
     copyTo: home.copyTo,
     refresh: () => sharing.refresh(),
     alone: (work) => sharing.alone(work),
+    claim: (names, work) => sharing.claim(names, work),
     onRecords(listener) {
       listeners.push(listener);
       sharing.onRecords(listener);

@@ -22,6 +22,7 @@ import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
 import { migrate } from './tables/migrations.ts';
+import { RECORDS_LOCK } from './tables/store-documents.ts';
 
 export type { LakeOptions, ObjectStore };
 
@@ -81,8 +82,13 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     failed,
   });
   closing.push(() => locks.close());
+  const looking = <T>(work: Promise<T>) =>
+    work.catch((error: unknown): never => {
+      throw lakeError('look for changes of the lake', place, error);
+    });
+  const fits = async (snapshot: number) => late.changes === undefined || (await looking(late.changes.fits(snapshot)));
   const store = await locks.hold([OPENING], async () => {
-    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held() });
+    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held(), fits });
     closing.push(() => opened.close());
     await migrate((work) => opened.transaction(work));
     await opened.transaction(async (sql) => {
@@ -114,11 +120,9 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
     folders: place.folders,
     sharing: {
       ...changes,
-      refresh: () =>
-        changes.refresh().catch((error: unknown) => {
-          throw lakeError('look for changes of the lake', place, error);
-        }),
+      refresh: () => looking(changes.refresh()),
       alone: <T>(work: () => Promise<T>) => locks.hold([RECORDS_LOCK], work),
+      claim: locks.claim,
       lead: (name: string, work: (signal: AbortSignal) => Promise<void>) =>
         leadOn(locks, name, work, (error) =>
           parts.log.warn({ why: failed(error).message, what: name }, 'this node does not lead for now'),
@@ -161,9 +165,6 @@ const FILES = [
   "'parquet_row_group_size', 16384",
   `'target_file_size', '${TARGET_BYTES}B'`,
 ].map((option) => `CALL ${quoteName(CATALOG)}.set_option(${option})`);
-
-/** Taken before any other lock. */
-const RECORDS_LOCK = 'records';
 
 async function refuseCopy(): Promise<never> {
   throw new ApiError(

@@ -24,6 +24,7 @@ import { encodeAnswer } from './answer.ts';
 import { DEFINITION_BYTES_MAX, dataListOf, discardBody, RawBody, READ_BYTES_MAX, readBody } from './body.ts';
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
+import { lookAgain } from './knowledge.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { addLoadRoute } from './load-route.ts';
 import { addMount, type Mount } from './mounts.ts';
@@ -225,8 +226,10 @@ function addOperation(
     body: RawBody | undefined,
     { engine }: Guarded,
   ): Promise<unknown> => {
-    const { origin, signal, leave } = stateOf(states, request);
+    const state = stateOf(states, request);
+    const { origin, signal, leave } = state;
     // Checked again: a body may arrive slowly, or wait, and its key may have been deleted meanwhile.
+    await lookAgain(ctx.engine, state);
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
     const parse = async () => read(await body?.parse(takesDocuments(row) ? documentsOf(row) : undefined));

@@ -51,9 +51,11 @@ export interface MountVisit {
   operation: string | null;
   origin: Origin;
   signal: AbortSignal;
+  /** As `performance.now()` gave it. */
+  startedAt: number;
 }
 
-type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
+type MountContext = Pick<ServiceContext, 'engine' | 'catalog' | 'keyAccess' | 'log'> & {
   lifecycle: Lifecycle;
   passes: OriginPasses;
 };
@@ -77,6 +79,8 @@ export function addMount(
       reply.header('www-authenticate', CHALLENGE);
       if (await mount.admit(request.raw, reply.raw)) return reply.hijack();
       if (ctx.lifecycle.phase !== 'ready') throw notReady(ctx.lifecycle.phase);
+      // A key that was deleted elsewhere a moment ago lets nobody in here, and one that was made there does.
+      await ctx.engine.refresh();
       requireAllowed(ctx.catalog, visit.origin);
       const { authorization } = request.headers;
       const caller = await authenticate(ctx, authorization);

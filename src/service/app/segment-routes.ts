@@ -19,11 +19,12 @@ import type { Messages } from '../sources/segment.ts';
 import { REFUSED_TEXT_MAX, type RefusedItem, type SourceChange } from '../sources/source.ts';
 import { DEFINITION_BYTES_MAX, RawBody, readBody } from './body.ts';
 import { notReady } from './failures.ts';
+import { lookAgain } from './knowledge.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MountVisit } from './mounts.ts';
 import { SEGMENT_PATHS } from './paths.ts';
 
-type SegmentContext = Pick<ServiceContext, 'catalog' | 'secrets' | 'sources'> & { lifecycle: Lifecycle };
+type SegmentContext = Pick<ServiceContext, 'engine' | 'catalog' | 'secrets' | 'sources'> & { lifecycle: Lifecycle };
 
 const CHALLENGE = 'Basic realm="colloquy"';
 const BASIC = /^basic +([\w+/=-]+) *$/i;
@@ -53,13 +54,16 @@ export function addSegmentRoutes(
           reply.header('www-authenticate', CHALLENGE);
           if (ctx.lifecycle.phase !== 'ready') throw notReady(ctx.lifecycle.phase);
           ctx.lifecycle.called(false);
+          // Keys, and sources that are there, or paused, as any node left them.
+          await ctx.engine.refresh();
           requireAllowed(ctx.catalog, visit.origin);
           // Before the body is read, which then needs no place in memory.
           integrationFor(ctx.catalog, keyIn(request));
         },
         handler: async (request, reply) => {
-          const { signal } = visitOf(request);
-          const { integration, messages } = await read(ctx, request, url, signal);
+          const visit = visitOf(request);
+          const { signal } = visit;
+          const { integration, messages } = await read(ctx, request, url, visit);
           const isEmpty = messages.changes.length + messages.refused.length === 0;
           if (!isEmpty) await ctx.sources.segment.take(integration, messages, signal);
           reply.removeHeader('www-authenticate');
@@ -71,17 +75,18 @@ export function addSegmentRoutes(
 }
 
 /** What a request sends, and the integration whose key it has. Throws `unauthorized`, and as other bodies do. */
-async function read(ctx: SegmentContext, request: FastifyRequest, path: string, signal: AbortSignal) {
+async function read(ctx: SegmentContext, request: FastifyRequest, path: string, visit: MountVisit) {
   const inHead = keyIn(request);
   // What somebody sends who may be nobody is bounded closely: real requests have at most 500 kB.
   const bytesMax = inHead === undefined ? DEFINITION_BYTES_MAX : WRITE_BYTES_MAX;
   // What is read waits elsewhere to be stored, with all that comes meanwhile.
   let leave = () => {};
   const raw = await readBody(request.raw, bytesMax, async (length) => {
-    leave = await enterBody({ length, isWrite: false, caller: hashKey(inHead ?? ''), signal });
+    leave = await enterBody({ length, isWrite: false, caller: hashKey(inHead ?? ''), signal: visit.signal });
   });
   try {
     const { body, bytes } = await bodyOf(request, raw, bytesMax);
+    await lookAgain(ctx.engine, visit);
     const key = inHead ?? (isObject(body) && typeof body['writeKey'] === 'string' ? body['writeKey'] : '');
     const integration = integrationFor(ctx.catalog, key);
     await requireSignature(ctx, integration, request, raw.bytes);

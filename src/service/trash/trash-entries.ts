@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Trashed } from '../../contract/trash.ts';
-import type { Change, Keep, Kept, RecordChange } from '../../engine/engine.ts';
+import type { Change, Engine, Keep, Kept, RecordChange } from '../../engine/engine.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, TrashRecord } from '../catalog/records.ts';
@@ -14,8 +14,9 @@ export interface Trash {
   /** The time from which they are counted, in milliseconds since 1970. */
   readonly nowMs: () => number;
   /**
-   * Runs `work` on those of these entries that nobody else holds, while nobody else can: deleting into one, restoring and
-   * removing take as long as there are documents, and whoever comes meanwhile is told, and does not wait.
+   * Runs `work` on those of these entries that nobody else holds, while nobody else can, on any node: deleting into one,
+   * restoring and removing take as long as there are documents, and whoever comes meanwhile is told, and does not wait. A
+   * hundred entries at most: the nodes of a lake have few locks.
    */
   holding<T>(ids: readonly string[], work: (held: readonly string[]) => Promise<T>): Promise<T>;
 }
@@ -42,20 +43,16 @@ export function deletionBy(
 
 const DAY_MS = 86_400_000;
 
-export function createTrash(days: number, nowMs: () => number): Trash {
-  const inHands = new Set<string>();
+export function createTrash(days: number, nowMs: () => number, { claim }: Pick<Engine, 'claim'>): Trash {
+  const nameOf = (id: string) => `trash ${id}`;
   return {
     days,
     nowMs,
-    async holding(ids, work) {
-      const held = ids.filter((id) => !inHands.has(id));
-      for (const id of held) inHands.add(id);
-      try {
-        return await work(held);
-      } finally {
-        for (const id of held) inHands.delete(id);
-      }
-    },
+    holding: (ids, work) =>
+      claim(ids.map(nameOf), (names) => {
+        const held = new Set(names);
+        return work(ids.filter((id) => held.has(nameOf(id))));
+      }),
   };
 }
 

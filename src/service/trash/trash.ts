@@ -75,50 +75,56 @@ export function removeTrash(ctx: CallContext, { id }: { id: string }): Promise<T
 }
 
 /** Removes all entries for good, but those to which something else is done at this moment. */
-export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
-  return ctx.trash.holding([...ctx.catalog.all('trash').keys()], async (held) => {
-    const entries = (await listTrash(ctx)).filter(({ id }) => held.includes(id ?? ''));
-    await removeForGood(ctx, held);
-    return { entries: entries.length, bytes: entries.reduce((sum, entry) => sum + (entry.bytes ?? 0), 0) };
-  });
+export async function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
+  const emptied = { entries: 0, bytes: 0 };
+  for (const step of stepsOf(ctx.catalog, [...ctx.catalog.all('trash').keys()])) {
+    await ctx.trash.holding(step, async (held) => {
+      const entries: TrashEntry[] = [];
+      for (const id of held) {
+        const record = ctx.catalog.all('trash').get(id);
+        if (record !== undefined) entries.push(await toEntry(ctx, id, record));
+      }
+      await removeForGood(ctx, held);
+      emptied.entries += entries.length;
+      for (const { bytes } of entries) emptied.bytes += bytes ?? 0;
+    });
+  }
+  return emptied;
 }
 
 /** Removes entries that have expired by `nowMs` for good. Never rejects: what fails is tried again next time. */
 export async function purgeTrash(ctx: TrashContext, nowMs: number): Promise<void> {
   try {
     const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= nowMs);
-    await ctx.trash.holding(
-      expired.map(([id]) => id),
-      (held) => removeForGood(ctx, held),
-    );
+    const ids = expired.map(([id]) => id);
+    for (const step of stepsOf(ctx.catalog, ids)) await ctx.trash.holding(step, (held) => removeForGood(ctx, held));
   } catch (error) {
     ctx.log.error({ err: error }, 'cannot remove what is past its time in the trash; trying again later');
   }
 }
 
+/** Removes entries that are held, not more than a step of them. */
 async function removeForGood({ catalog }: TrashContext, ids: readonly string[]): Promise<void> {
-  for (const step of stepsOf(catalog, ids)) {
-    await catalog.change(() => {
-      const changes: Change[] = [];
-      const documents = new Map<string, string[]>();
-      for (const id of step) {
-        const { what } = catalog.all('trash').get(id) ?? {};
-        // Another node may have been faster.
-        if (what === undefined) continue;
-        if (what.kind === 'collection') {
-          changes.push(...sourceRemovals(catalog, what.collection), {
-            do: 'dropCollection',
-            table: what.collection.table,
-          });
-        }
-        if (what.kind === 'documents') documents.set(what.table, [...(documents.get(what.table) ?? []), id]);
-        changes.push(remove('trash', id));
+  await catalog.change(() => {
+    const changes: Change[] = [];
+    const documents = new Map<string, string[]>();
+    for (const id of ids) {
+      const { what } = catalog.all('trash').get(id) ?? {};
+      // Another node may have been faster.
+      if (what === undefined) continue;
+      if (what.kind === 'collection') {
+        changes.push(...sourceRemovals(catalog, what.collection), {
+          do: 'dropCollection',
+          table: what.collection.table,
+        });
       }
-      // Before the collections: those that are left when their collection goes have to be copied.
-      const drops = [...documents].map(([table, trash]): Change => ({ do: 'dropDocuments', trash, table }));
-      return { changes: [...drops, ...changes], result: undefined };
-    });
-  }
+      if (what.kind === 'documents') documents.set(what.table, [...(documents.get(what.table) ?? []), id]);
+      changes.push(remove('trash', id));
+    }
+    // Before the collections: those that are left when their collection goes have to be copied.
+    const drops = [...documents].map(([table, trash]): Change => ({ do: 'dropDocuments', trash, table }));
+    return { changes: [...drops, ...changes], result: undefined };
+  });
 }
 
 /** Documents come before collections, as in a step; those of one table lie together, since it is read once per step. */

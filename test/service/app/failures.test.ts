@@ -110,7 +110,7 @@ describe('buildApp() before the service is ready', () => {
       },
       pairedBrowsers: createPairedBrowsers({ catalog, place: '', hold: () => () => undefined }),
       queryLog: createQueryLog(),
-      trash: createTrash(0, Date.now),
+      trash: createTrash(0, Date.now, NOT_SHARED),
       clock: createClock(catalog, log),
       results: createKeptResults(engine, log),
       resultFiles: createResultFiles(engine, log),

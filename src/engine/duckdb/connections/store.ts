@@ -52,7 +52,10 @@ export interface Store {
   /** How much text of documents one statement inserts. */
   readonly insertedBytesMax: number;
 
-  /** Whether transactions that change anything of `_meta` fail where they run beside each other. */
+  /**
+   * Whether other processes change `_meta`, too: transactions that change anything of it fail where they run beside each
+   * other, and what one of them plans is overtaken by others.
+   */
   readonly locksMetadata: boolean;
 
   /** The contract's error for a failed write. `what` completes "Cannot …". */

@@ -10,6 +10,11 @@ import { CATALOG_SCHEMA } from './lake-options.ts';
 export interface LakeChanges {
   /** Resolves when the catalog in memory has, and `onRecords` was told, everything that was stored before the call. */
   refresh(): Promise<void>;
+  /**
+   * Resolves to whether the names in memory are those of this snapshot, or newer only by what this node changed just now. Looks
+   * for what others did if the snapshot is newer than what it knows.
+   */
+  fits(snapshot: number): Promise<boolean>;
   /** As in `Sharing`. */
   onRecords(listener: RecordsListener): void;
 }
@@ -30,8 +35,14 @@ interface Options {
 
 interface Snapshot {
   id: number;
+  isOwn: boolean;
   /** Ids of the lake's tables. */
   tables: readonly string[];
+}
+
+interface LakeTable {
+  schema: string;
+  name: string;
 }
 
 const SNAPSHOTS = `SELECT snapshot_id, changes_made, author FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes
@@ -49,6 +60,10 @@ const UNCHANGED_TRIES = 10;
 /** The tables of metadata that say what SQL can name. */
 const NAMES: ReadonlySet<string> = new Set(['tables', 'workspaces', 'aliases', 'trash']);
 
+function changesNames(tables: readonly LakeTable[]): boolean {
+  return tables.some(({ schema, name }) => schema === '_meta' && NAMES.has(name));
+}
+
 export async function lastSnapshot(client: CatalogClient): Promise<number> {
   const [row] = await client.query(LAST);
   return Number(row?.['id'] ?? 0);
@@ -56,20 +71,25 @@ export async function lastSnapshot(client: CatalogClient): Promise<number> {
 
 export function createLakeChanges({ client, read, catalog, node, from, settled, changed }: Options): LakeChanges {
   let known = from;
+  /** The last snapshot, of those known, with another change of what SQL can name. */
+  let named = from;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const listeners: RecordsListener[] = [];
   /** Whether records changed before anyone listened: what the engine read at its start is not theirs any more. */
   let isUntold = false;
-  /** By id of the lake: table and schema. */
-  const tables = new Map<string, { schema: string; name: string }>();
+  /** By id of the lake. */
+  const tables = new Map<string, LakeTable>();
 
-  async function namesOf(ids: readonly string[]) {
-    if (ids.some((id) => !tables.has(id))) {
-      for (const { table_id: id, table_name: name, schema_name: schema } of await client.query(TABLES))
-        tables.set(String(id), { schema: String(schema), name: String(name) });
-    }
-    return ids.flatMap((id) => tables.get(id) ?? []);
+  async function learn(ids: readonly string[]): Promise<void> {
+    if (ids.every((id) => tables.has(id))) return;
+    for (const { table_id: id, table_name: name, schema_name: schema } of await client.query(TABLES))
+      tables.set(String(id), { schema: String(schema), name: String(name) });
+  }
+
+  /** The tables that these snapshots changed. */
+  function tablesOf(some: readonly Snapshot[]): LakeTable[] {
+    return [...new Set(some.flatMap((one) => one.tables))].flatMap((id) => tables.get(id) ?? []);
   }
 
   async function look(): Promise<void> {
@@ -81,22 +101,24 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
     const [first] = rows;
     if (first === undefined) return;
     const last = Number(rows.at(-1)?.['snapshot_id']);
-    const foreign = rows
-      .filter(({ author }) => author !== node)
-      .map(({ snapshot_id: id, changes_made: what }): Snapshot => ({ id: Number(id), tables: idsIn(String(what)) }));
+    const all = rows.map(({ snapshot_id: id, changes_made: what, author }): Snapshot => {
+      return { id: Number(id), isOwn: author === node, tables: idsIn(String(what)) };
+    });
+    await learn(all.flatMap((one) => one.tables));
+    const foreign = all.filter(({ isOwn }) => !isOwn);
     // Snapshots that were removed say nothing any more.
     const isGap = Number(first['snapshot_id']) > known + 1;
     if (foreign.length > 0 || isGap) {
-      const ids = [...new Set(foreign.flatMap((one) => one.tables))];
-      const touched = await namesOf(ids);
+      const touched = tablesOf(foreign);
       const meta = new Set(touched.filter(({ schema }) => schema === '_meta').map(({ name }) => name));
-      if (isGap || [...meta].some((name) => NAMES.has(name))) await reloadNames(catalog, read);
+      if (isGap || changesNames(touched)) await reloadNames(catalog, read);
       if (isGap) tell(await allRecords(), true);
       else if (meta.has('records')) tell(await recordsIn(foreign), false);
       changed(
         isGap ? [...catalog.tables.keys()] : touched.filter(({ schema }) => schema === '_data').map(({ name }) => name),
       );
     }
+    named = isGap ? last : (all.findLast((one) => changesNames(tablesOf([one])))?.id ?? named);
     known = last;
   }
 
@@ -153,6 +175,10 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
 
   return {
     refresh,
+    async fits(snapshot) {
+      if (snapshot > known) await refresh();
+      return named <= snapshot;
+    },
     onRecords: (listener) => void listeners.push(listener),
   };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
 import { ApiError } from '../../../contract/errors.ts';
+import { type Claim, createClaims } from '../../claims.ts';
 import { createLocks, type Locks } from '../connections/locks.ts';
 import { METADATA_LOCK } from '../tables/store-documents.ts';
 import { connectClient } from './catalog-client.ts';
@@ -11,6 +12,8 @@ import { SERVER_KEEPALIVES } from './lake-options.ts';
 
 /** Locks over all nodes of a lake. What holds a key may take it again. */
 export interface LakeLocks extends Locks {
+  /** As in `Sharing`, over all nodes. Commits do not rely on it: work that has lost its claim finds what others did meanwhile. */
+  claim: Claim;
   /** Those that the work now running relies on. */
   held(): readonly Held[];
   /**
@@ -60,11 +63,16 @@ const BUSY = () =>
 const WAIT_MS = 60_000;
 /** PostgreSQL's code for having waited so long. */
 const LOCK_TIMEOUT = '55P03';
+/** Held in this process while claims come or go. */
+const CLAIMS = 'claims';
 /** How often a session is looked after, and how late it may answer, in milliseconds. */
 const BEAT_MS = 3_000;
 const BEAT_ANSWER_MS = 6_000;
 /** Then PostgreSQL does not even say that it waited for so long. */
 const ANSWER_MS = WAIT_MS + 10_000;
+const TRY_LOCKS = `SELECT pg_try_advisory_lock(key) AS is_mine
+  FROM unnest($1::bigint[]) WITH ORDINALITY AS keys(key, place) ORDER BY place`;
+const UNLOCK = 'SELECT pg_advisory_unlock(key) FROM unnest($1::bigint[]) AS keys(key)';
 const SESSION = Object.entries({ lock_timeout: WAIT_MS, ...SERVER_KEEPALIVES })
   .map(([name, value]) => `SET ${name} = ${value}`)
   .join('; ');
@@ -109,6 +117,9 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   const scope = new AsyncLocalStorage<Scope>();
   const idle: LockSession[] = [];
   const turns = createTurns(AT_ONCE);
+  const claimHere = createClaims();
+  /** What has all claims of this node, as long as there are any. */
+  let claims: { session: LockSession; count: number } | undefined;
   let isClosed = false;
 
   async function open(): Promise<LockSession> {
@@ -149,6 +160,44 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
       },
     };
   }
+
+  /** Takes those of the names that are free on all nodes. */
+  async function claimed(names: readonly string[]): Promise<{ mine: string[]; release(): Promise<void> }> {
+    const keys = names.map((name) => keysOf(name).lock);
+    return await local.hold([CLAIMS], async () => {
+      if (claims === undefined || claims.session.isOver) claims = { session: await open(), count: 0 };
+      const own = claims;
+      const { rows } = await own.session.client.query(TRY_LOCKS, [keys]);
+      own.count += 1;
+      const mine = names.filter((_, index) => rows[index]?.['is_mine'] === true);
+      return {
+        mine,
+        release: () =>
+          local.hold([CLAIMS], async () => {
+            own.count -= 1;
+            // With the session go its locks, as they do if it was lost.
+            if (own.count > 0) await own.session.client.query(UNLOCK, [mine.map((name) => keysOf(name).lock)]);
+            else end(own.session);
+          }),
+      };
+    });
+  }
+
+  const claim: Claim = (names, work) =>
+    claimHere(names, async (free) => {
+      if (free.length === 0) return await work([]);
+      const { mine, release } = await claimed(free).catch((error: unknown) => {
+        throw failed(error);
+      });
+      try {
+        await refresh().catch((error: unknown) => {
+          throw failed(error);
+        });
+        return await work(mine);
+      } finally {
+        await release().catch(() => undefined);
+      }
+    });
 
   /** Resolves once the lock is this session's; others may have it for days. */
   async function waitFor({ client }: LockSession, key: string, signal: AbortSignal): Promise<void> {
@@ -241,6 +290,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   }
 
   return {
+    claim,
     held,
     hold,
     lead,

@@ -9,7 +9,7 @@ import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { BEGIN, inTransaction } from '../connections/transactions.ts';
 import type { Sql, Writer } from '../connections/writer.ts';
-import { CATALOG, quoteName } from '../sql/names.ts';
+import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { type Held, LOST, noteText } from './fence.ts';
 import { createFirstLooks } from './first-look.ts';
@@ -28,6 +28,8 @@ interface Options {
   node: string;
   /** The locks that the work now running relies on. */
   held(): readonly Held[];
+  /** Whether the names in memory are those of this snapshot, as far as others change them (`LakeChanges.fits`). */
+  fits(snapshot: number): Promise<boolean>;
 }
 
 /** The attached lake, until it fails. */
@@ -39,6 +41,10 @@ interface Session {
 
 const IS_COMMITTED = `SELECT 1 FROM ${CATALOG_SCHEMA}.ducklake_snapshot_changes WHERE commit_extra_info = $1`;
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1::bigint) AS free';
+/** That of the transaction; it is known, once names were looked up. */
+const SNAPSHOT = `SELECT id FROM ducklake_current_snapshot(${quoteText(CATALOG)})`;
+/** How often a transaction is begun anew since others have changed names in the moment between: after that, theirs are tried. */
+const BEGIN_TRIES = 10;
 /** For how long it is asked whether a commit was stored whose answer was lost. */
 const ASK_MS = 20_000;
 const ASK_AGAIN_MS = 250;
@@ -92,8 +98,15 @@ export class LakeStore implements Store {
     return isAny;
   }
 
-  begun(connection: DuckDBConnection, begin: string): Promise<void> {
-    return this.#looks.look((text) => connection.run(text), begin);
+  async begun(connection: DuckDBConnection, begin: string): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      await this.#looks.look((text) => connection.run(text), begin);
+      // What a statement means is decided by the names in memory, and it reads the snapshot that its transaction sees.
+      const [row] = (await connection.runAndReadAll(SNAPSHOT)).getRows();
+      if ((await this.#options.fits(Number(row?.[0]))) || tries === BEGIN_TRIES) return;
+      await connection.run('ROLLBACK');
+      await connection.run(begin);
+    }
   }
 
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.

@@ -47,6 +47,12 @@ export interface WritesContext {
  */
 export const METADATA_LOCK = 'metadata';
 
+/**
+ * Lock of whoever plans changes of records by those that there are (`Sharing.alone`), and so of whoever stores others along
+ * with documents. Taken before any other: then come tables' locks, then that of the metadata.
+ */
+export const RECORDS_LOCK = 'records';
+
 /** What else is done when documents are stored. */
 interface Storing {
   /** In the same transaction; given the table as it is then, and the event times of the documents that were replaced, by id. */

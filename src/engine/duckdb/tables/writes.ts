@@ -25,7 +25,14 @@ import { readDocuments } from './read-back.ts';
 import { type StoreRecords, storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
 import { storeBatch, storeBatchText } from './store-batch.ts';
-import { alterTable, METADATA_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
+import {
+  alterTable,
+  METADATA_LOCK,
+  RECORDS_LOCK,
+  storeDocuments,
+  storeText,
+  type WritesContext,
+} from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 
 /** The writing half of `Engine`, which documents each method. */
@@ -81,7 +88,9 @@ export function createWrites(context: WritesContext): Writes {
       return result;
     };
     const run = () => onTable(id, toldWork);
-    return hold(id, () => (store.locksMetadata ? locks.hold([METADATA_LOCK], run) : run()));
+    if (!store.locksMetadata) return hold(id, run);
+    // Else a change of the same record that is planned already would undo what is stored here.
+    return locks.hold([RECORDS_LOCK], () => hold(id, () => locks.hold([METADATA_LOCK], run)));
   };
 
   const addOne =
