@@ -256,6 +256,27 @@ describe('the columns', () => {
     expect(given.refusedCount).toBe(cells.filter((cell) => cell === 'n/a').length);
   });
 
+  test.each<[string, string[], string | undefined, number | string]>([
+    ['decimal commas', ['12,50', '1.200,00', '7'], 'sum', 1_219.5],
+    ['money', ['$1,200.50', '$3.00'], 'sum', 1_203.5],
+    ['percentages', ['12.5%', '7 %'], 'sum', 19.5],
+    ['days of Germany', ['31.12.2024', '01.02.2024'], 'max', "TIMESTAMP '2024-12-31'"],
+    ['days of the US', ['12/31/2024', '02/01/2024'], 'max', "TIMESTAMP '2024-12-31'"],
+    ['codes', ['010', '01067', '99084'], undefined, 0],
+    ['phones', ['+49 30 1234', '+49 89 5678'], undefined, 0],
+    ['versions', ['1.2.3', '1.10.0'], undefined, 0],
+  ])(
+    'that are text since they are spelled otherwise are told with what reads them: %s',
+    async (_, cells, by, total) => {
+      const { columns, outcome } = await loaded(lines('a;b', ...cells.map((cell) => `${cell};x`)));
+      expect(columns[0]).toBe('a VARCHAR');
+      const [, sql] = /^"a" is text such as ".*": (.*) reads it\.$/.exec(outcome.warnings[0] ?? '') ?? [];
+      expect(sql !== undefined).toBe(by !== undefined);
+      if (sql === undefined) return;
+      expect(await rowsOf(loads.engine, `SELECT ${by}(${sql}) = ${total} FROM docs`)).toEqual([[true]]);
+    },
+  );
+
   test('are told to be text only where they become that', async () => {
     const docs = await loads.create('docs');
     await loads.add(docs, [{ _id: 'a', t: '2024-01-01' }]);

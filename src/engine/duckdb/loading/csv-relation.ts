@@ -9,6 +9,7 @@ import { typeOf } from '../values/types.ts';
 import { besideNotes } from './beside.ts';
 import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cells.ts';
 import { mixedSql } from './csv-mixed.ts';
+import { noteSpellings } from './csv-spellings.ts';
 import { withThousands } from './csv-thousands.ts';
 import { AT_ONCE, type CellsAre, cellKinds, sqlList, textNote } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
@@ -54,6 +55,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const others = cell && kinds.get(cell.sql)?.others;
     if (others !== undefined) textNotes.set(name, textNote(name, others));
   }
+  if (rows.parts.length > 0) await noteSpellings(ask, all, columns, textNotes);
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];
