@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as redshift from '../../src/service/sources/redshift.ts';
+import { LARGEST_MAX, largestBatch, optionsOf, startReading } from './reading.ts';
 import { type FaultProxy, startFaultProxy } from './servers/fault-proxy.ts';
 import { type Postgres, READER, startPostgres } from './servers/postgres.ts';
 import { ITEMS, type SourceService, startSourceService, until } from './source-tests.ts';
@@ -141,10 +143,42 @@ describe('a table of PostgreSQL', () => {
       () => service.count('bulk'),
       (n) => n === rows + 2,
     );
-    await delay(2_500);
-    const after = await processed();
-    await delay(2_500);
-    expect(await processed()).toBe(after);
+    // Then nothing is read any more.
+    const readMeanwhile = async () => {
+      const before = await processed();
+      await delay(2_500);
+      return (await processed()) - before;
+    };
+    await until(readMeanwhile, (read) => read === 0);
+  });
+
+  it('large rows behind small ones are read, and read again when they change, in batches of a bounded size', async () => {
+    const [small, large] = [2_000, 400];
+    await server.sql('CREATE TABLE mixed (id int PRIMARY KEY, day date, n int, text text)');
+    await server.sql(
+      "INSERT INTO mixed SELECT i, '2026-01-02', 0, repeat('x', CASE WHEN i > $1 THEN 100000 ELSE 10 END) FROM generate_series(1, $2) i",
+      [small, small + large],
+    );
+    const connection = { ...READER, host: '127.0.0.1', port: server.port, tls: false };
+    const settings = { database: 'shop', table_name: 'mixed', incremental_field: 'day' };
+    const reading = startReading(redshift, optionsOf(connection, settings));
+    const isRead = (n: number) =>
+      [...reading.documents.values()].filter((one) => one['n'] === n).length === small + large;
+    const changes = () => reading.batches.flatMap((batch) => batch.changes).length;
+    try {
+      await reading.until(() => isRead(0));
+      // All rows are of one day, and those that are known are the same.
+      await delay(1_500);
+      expect(changes()).toBe(small + large);
+      await server.sql('UPDATE mixed SET n = 1');
+      await reading.until(() => isRead(1));
+      await delay(1_500);
+      expect(changes()).toBe(2 * (small + large));
+      expect(largestBatch(reading.batches)).toBeLessThan(LARGEST_MAX);
+      expect(reading.errors).toEqual([]);
+    } finally {
+      await reading.stop();
+    }
   });
 
   it('a row that changes twice on one day is read twice, where days are the field', async () => {

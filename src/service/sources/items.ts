@@ -102,6 +102,8 @@ export function refusedItem(item: string, reason: string, text?: Buffer | string
 export interface Collecting {
   readonly isEmpty: boolean;
   readonly isFull: boolean;
+  /** In bytes, about. */
+  readonly size: number;
   /** `bytes`: the size of what it came from. */
   add(change: SourceChange, bytes: number): void;
   addRows(rows: TextRows): void;
@@ -121,6 +123,9 @@ export function createCollecting(): Collecting {
     },
     get isFull() {
       return count >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
+    },
+    get size() {
+      return size;
     },
     add(change, bytes) {
       // In their order.

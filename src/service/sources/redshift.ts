@@ -1,11 +1,13 @@
+import { hash } from 'node:crypto';
+import type pg from 'pg';
 import type { JsonObject } from '../../contract/json/json.ts';
 import { type Collecting, createCollecting } from './items.ts';
 import { type Connection, createConnection } from './redshift-connection.ts';
+import { createPages, type Pages } from './redshift-pages.ts';
 import { quoted } from './redshift-rows.ts';
 import {
   describe,
   digest,
-  eachRow,
   estimated,
   isFrom,
   isInfinite,
@@ -28,7 +30,6 @@ import { BATCH_ITEMS_MAX, type SourceBatch, type SourceOptions, type SourceReade
 const POLL_MS = 1_000;
 /** A look without an index reads the whole table there: it may take so much of the time. */
 const LOOKING_SHARE = 0.1;
-const ROWS_AT_ONCE = BATCH_ITEMS_MAX;
 /** Rows of the overlap that are known to be stored as they are. */
 const KNOWN_MAX = 50_000;
 
@@ -46,7 +47,8 @@ interface Reading {
   settings: JsonObject;
   table: Table;
   signal: AbortSignal;
-  /** Rows of the overlap, by id, as they were read: they are the same each time. */
+  pages: Pages;
+  /** Digests of rows of the overlap, by id, as they were read: they are the same each time. */
   known: Map<string, string>;
   /** The overlap of a position as all of it was read; absent: none was. */
   seen: { position?: string | null; digest?: string | undefined };
@@ -56,6 +58,7 @@ interface Reading {
 
 export async function openSource(options: SourceOptions): Promise<SourceReader> {
   const { settings } = options;
+  const pages = createPages();
   const { using, close } = createConnection(options);
   const known = new Map<string, string>();
   const seen: Reading['seen'] = {};
@@ -67,7 +70,7 @@ export async function openSource(options: SourceOptions): Promise<SourceReader> 
     check: (signal) => using(signal, async (one) => void (await describe(one, settings))),
     async *read(from, signal) {
       const table = await using(signal, (one) => describe(one, settings));
-      const reading: Reading = { using, settings, table, signal, known, seen, looked };
+      const reading: Reading = { using, settings, table, signal, pages, known, seen, looked };
       let at = (from as unknown as Checkpoint | undefined) ?? {
         position: await using(signal, (one) => latest(one, table)),
         scanned: null,
@@ -88,45 +91,52 @@ export async function openSource(options: SourceOptions): Promise<SourceReader> 
 
 /** All rows, in the order of their key. */
 async function* scan(
-  { using, settings, table, signal, known, seen }: Reading,
+  { using, settings, table, signal, pages, known, seen }: Reading,
   from: Checkpoint,
 ): AsyncGenerator<SourceBatch> {
   const total = from.scanned === null ? await using(signal, (one) => estimated(one, settings)) : undefined;
   let at = from;
   const isRecent = recentBy(table, at.position);
-  const { select, read } = rowReader(table);
+  const reader = rowReader(table);
   const overlap = await using(signal, async (one) => {
-    const key = (at.scanned ?? []).map((text) => one.escapeLiteral(text));
-    const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
     await one.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // As the scan sees it, unless it goes on from what another one saw.
     const seenByScan = at.scanned === null ? await digest(one, table, at.position) : undefined;
-    await one.query(`DECLARE colloquy CURSOR FOR ${select} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`);
+    await declare(one, table, reader.select, at.scanned);
     return seenByScan;
   });
   for (;;) {
     const collecting = createCollecting();
     let key = at.scanned;
     let rows = 0;
+    let isScanned = false;
     const take = (row: Row) => {
       rows += 1;
       key = row.key;
       add(collecting, table, row);
       // The first look for changes meets it again.
-      if (known.size < KNOWN_MAX && isRecent(row.field)) known.set(row.id, row.text);
+      if (known.size < KNOWN_MAX && isRecent(row.field)) known.set(row.id, digestOf(row));
+    };
+    const fetchPage = async (one: pg.Client) => {
+      const asked = pages.fetchRows(table, rows);
+      const query = { text: `FETCH ${asked} FROM colloquy`, given: [], asked };
+      const page = await pages.read(one, query, reader, collecting, take);
+      isScanned = page.isLast;
+      if (!page.isCut) return page.isLast || rows >= BATCH_ITEMS_MAX || pages.isEnough(collecting);
+      // What was left out is read again, as this transaction sees it.
+      await one.query('CLOSE colloquy');
+      await declare(one, table, reader.select, key);
+      return true;
     };
     let failure: unknown;
     try {
-      await using(signal, (one) =>
-        eachRow(one, `FETCH ${ROWS_AT_ONCE} FROM colloquy`, [], (values) => take(read(values))),
-      );
+      while (!(await using(signal, fetchPage)));
     } catch (error) {
       signal.throwIfAborted();
       failure = error;
     }
     // On a line that breaks all the time, what came is not read again.
     if (failure !== undefined && rows === 0) throw failure;
-    const isScanned = failure === undefined && rows < ROWS_AT_ONCE;
     at = { ...at, scanned: isScanned ? null : key, rows: at.rows + rows, isScanned };
     yield collecting.take(at as unknown as JsonObject, {
       phase: isScanned ? 'changes' : 'scan',
@@ -138,6 +148,13 @@ async function* scan(
   }
   await using(signal, (one) => one.query('COMMIT'));
   if (overlap !== undefined) Object.assign(seen, { position: at.position, digest: overlap });
+}
+
+/** Opens the cursor of the scan, behind a key. */
+async function declare(one: pg.Client, table: Table, select: string, after: Key | null): Promise<void> {
+  const key = (after ?? []).map((text) => one.escapeLiteral(text));
+  const behind = key.length === 0 ? '' : `WHERE ${rowOf(table.key)} > (${key.join(', ')})`;
+  await one.query(`DECLARE colloquy CURSOR FOR ${select} ${behind} ORDER BY ${table.key.map(quoted).join(', ')}`);
 }
 
 /** Whether a value of the incremental field is within the overlap of a position, or behind it. */
@@ -160,7 +177,7 @@ function timeMs(text: string): number {
 
 /** The rows whose incremental field is as large as before, or larger. */
 async function* follow(
-  { using, table, signal, known, seen, looked }: Reading,
+  { using, table, signal, pages, known, seen, looked }: Reading,
   from: Checkpoint,
 ): AsyncGenerator<SourceBatch> {
   const { incremental } = table;
@@ -170,7 +187,7 @@ async function* follow(
   const overlap = await using(signal, (one) => digest(one, table, start));
   looked.ms = performance.now() - startedAt;
   if (overlap !== undefined && seen.position === start && seen.digest === overlap) return;
-  const { select, read } = rowReader(table);
+  const reader = rowReader(table);
   const columns = [incremental.name, ...table.key];
   const order = columns.map(quoted).join(', ');
   let position = start;
@@ -181,20 +198,21 @@ async function* follow(
         ? isFrom(incremental, start)
         : { condition: `(${order}) > (${columns.map((_, n) => `$${n + 1}`).join(', ')})`, given: after };
     const collecting = createCollecting();
-    let rows = 0;
     const take = (row: Row) => {
-      const { id, key, field: value, text } = row;
-      rows += 1;
-      if (known.get(id) !== text) add(collecting, table, row);
+      const { id, key, field: value } = row;
+      const told = digestOf(row);
+      if (known.get(id) !== told) add(collecting, table, row);
       known.delete(id);
-      known.set(id, text);
+      known.set(id, told);
       if (value !== null && !isInfinite(value)) position = value;
       after = value === null ? undefined : [value, ...key];
     };
-    const query = `${select} WHERE ${condition} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`;
+    const asked = pages.rows;
+    const query = { text: `${reader.select} WHERE ${condition} ORDER BY ${order} LIMIT ${asked}`, given, asked };
     const askedAt = performance.now();
-    await using(signal, (one) => eachRow(one, query, given, (values) => take(read(values))));
-    if (rows < ROWS_AT_ONCE) looked.ms = Math.max(looked.ms, performance.now() - askedAt);
+    // What is left out of a page begins the next one.
+    const { isLast } = await using(signal, (one) => pages.read(one, query, reader, collecting, take));
+    if (isLast) looked.ms = Math.max(looked.ms, performance.now() - askedAt);
     for (const id of known.keys()) {
       if (known.size <= KNOWN_MAX) break;
       known.delete(id);
@@ -203,9 +221,14 @@ async function* follow(
     const itemTimeMs = Number.isNaN(ms) ? undefined : ms;
     const checkpoint = { ...from, position } as unknown as JsonObject;
     if (!collecting.isEmpty) yield collecting.take(checkpoint, { phase: 'changes', itemTimeMs });
-    if (rows < ROWS_AT_ONCE) break;
+    if (isLast) break;
   }
   Object.assign(seen, { position: start, digest: overlap });
+}
+
+/** It is kept instead of the text, which may be long. */
+function digestOf({ text }: Row): string {
+  return hash('sha256', text, 'base64');
 }
 
 function add(collecting: Collecting, { label, declared }: Table, { id, text }: Row): void {
