@@ -30,24 +30,28 @@ export async function readingOf(
   if (path === undefined || !TYPE.test(cast.type) || !(isNumber(cast.type) || isTime(cast.type))) return undefined;
   const field = fieldOf(path, tables);
   if (field === undefined) return undefined;
-  const { workspace, name } = field.table;
-  // INT is wide here.
-  const type = /^int(?:eger)?$/i.test(cast.type) ? 'BIGINT' : cast.type;
-  const value = field.path.map(quoteName).join('.');
-  const sql = `SELECT v[:${CHARS_MAX}], length(v) <= ${CHARS_MAX} AND TRY_CAST(v AS ${type}) IS NOT NULL
-    FROM (SELECT ${value} AS v FROM ${viewOf(names, workspace, name)} LIMIT ${ROWS_MAX}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
-  const values = await sampled(connection, sql);
+  await resume(connection);
+  const values = await valuesOf(field, cast.type, { names, connection });
   if (failing !== undefined && values.every(({ isRead }) => isRead)) values.push({ text: failing, isRead: false });
   return values.length === 0 ? undefined : readingFor(cast, values);
 }
 
-async function sampled(connection: DuckDBConnection, sql: string): Promise<Sampled[]> {
+/** Texts of a field, and whether a cast to a type reads them. */
+export async function valuesOf(
+  { table: { workspace, name }, path }: { table: NamedTable; path: readonly string[] },
+  asked: string,
+  { names, connection }: { names: Names; connection: DuckDBConnection },
+): Promise<Sampled[]> {
+  // INT is wide here.
+  const type = /^int(?:eger)?$/i.test(asked) ? 'BIGINT' : asked;
+  const sql = `SELECT v[:${CHARS_MAX}], length(v) <= ${CHARS_MAX} AND TRY_CAST(v AS ${type}) IS NOT NULL
+    FROM (SELECT ${path.map(quoteName).join('.')} AS v FROM ${viewOf(names, workspace, name)} LIMIT ${ROWS_MAX}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   try {
-    await resume(connection);
     const result = await connection.runAndReadAll(sql);
     return result.getRows().map(([text, isRead]) => ({ text: String(text), isRead: isRead === true }));
   } catch {
     // It only serves a hint, and must not hide what there is to tell.
+    await resume(connection);
     return [];
   }
 }
