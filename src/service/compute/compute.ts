@@ -17,11 +17,11 @@ export interface Compute {
 }
 
 /**
- * Applies the stored size or, if the machine or the operator's limits have become smaller, the largest size that fits;
+ * Applies the stored size, also whenever another process stores one, or, if the machine or the operator's limits have become smaller, the largest size that fits;
  * the stored size stays as it is, in case they grow again.
  */
 export async function openCompute(
-  engine: Pick<Engine, 'size' | 'resize'>,
+  engine: Pick<Engine, 'size' | 'resize' | 'onRecords'>,
   catalog: Catalog,
   limits: Partial<EngineLimits> | undefined,
   log: Logger,
@@ -30,7 +30,6 @@ export async function openCompute(
   const { threads, memoryBytes } = engine.size;
   const most = Math.max(memoryBytes, Math.floor((totalmem() * 3) / 4));
   const machine = { threads, memoryBytes, memoryBytesMax: limits?.memoryBytes ?? most };
-  const wanted = requireVirtualInstance(catalog).size;
   let size = DEFAULT_SIZE;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -53,11 +52,21 @@ export async function openCompute(
     }
   }
 
-  const first = largestFitting(wanted, machine);
-  if (first !== wanted) log.warn({ wanted, size: first }, 'the stored size is larger than the service has now');
-  // A service of the wrong size is better than none.
-  if (first !== size)
-    await apply(first).catch((error: unknown) => log.error({ err: error }, 'cannot resize the engine'));
+  async function applyStored(): Promise<void> {
+    const wanted = requireVirtualInstance(catalog).size;
+    const next = largestFitting(wanted, machine);
+    if (next !== wanted) log.warn({ wanted, size: next }, 'the stored size is larger than the service has now');
+    // A service of the wrong size is better than none.
+    if (next !== size)
+      await apply(next).catch((error: unknown) => log.error({ err: error }, 'cannot resize the engine'));
+  }
+
+  await applyStored();
+  // The catalog, which listened first, has the record by then.
+  engine.onRecords((changes) => {
+    if (changes.some((change) => change.do === 'putRecord' && change.kind === 'virtualInstance'))
+      last = last.then(applyStored);
+  });
 
   return {
     machine,

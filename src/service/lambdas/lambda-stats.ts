@@ -24,6 +24,7 @@ export interface LambdaStats {
 const NONE: RunFigures = { lastExecuted: null, lastExecutedBy: null, lastError: null, lastErrorMessage: null };
 
 export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
+  /** By version, only what its runs here tell. */
   const late = createLateRecords<RunFigures>({
     catalog,
     log,
@@ -32,25 +33,39 @@ export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
     changesOf(values) {
       // No figures may remain of a version deleted meanwhile.
       const versions = catalog.all('lambdaVersion');
-      return [...values].filter(([key]) => versions.has(key)).map(([key, figures]) => put('lambdaStats', key, figures));
+      return [...values]
+        .filter(([key]) => versions.has(key))
+        .map(([key, own]) => put('lambdaStats', key, withOwn(key, own)));
     },
   });
 
-  function of(version: LambdaVersionRecord): RunFigures {
-    const key = versionKey(version);
-    return late.get(key) ?? catalog.all('lambdaStats').get(key) ?? NONE;
+  /** What is stored, perhaps by another node, and the runs here that are not yet. */
+  function withOwn(key: string, own: RunFigures = NONE): RunFigures {
+    const stored = catalog.all('lambdaStats').get(key) ?? NONE;
+    const { lastExecuted, lastExecutedBy } = isBefore(stored.lastExecuted, own.lastExecuted) ? own : stored;
+    const { lastError, lastErrorMessage } = isBefore(stored.lastError, own.lastError) ? own : stored;
+    return { lastExecuted, lastExecutedBy, lastError, lastErrorMessage };
   }
 
   return {
-    of,
+    of(version) {
+      const key = versionKey(version);
+      return withOwn(key, late.get(key));
+    },
     ran(version, by, error) {
+      const key = versionKey(version);
       const now = new Date().toISOString();
       const failure = error === undefined ? {} : { lastError: now, lastErrorMessage: shortened(error.message) };
-      late.set(versionKey(version), { ...of(version), lastExecuted: now, lastExecutedBy: by, ...failure });
+      late.set(key, { ...(late.get(key) ?? NONE), lastExecuted: now, lastExecutedBy: by, ...failure });
     },
     forget: (version) => late.forget(versionKey(version)),
     close: late.close,
   };
+}
+
+/** Whether a time, as ISO 8601 in UTC, is before another one, or not after it; null is before all. */
+function isBefore(one: string | null, other: string | null): boolean {
+  return other !== null && (one === null || one <= other);
 }
 
 /** Cuts between characters; the limit includes the mark of the cut. */

@@ -26,6 +26,8 @@ export interface LakeLocks extends Locks {
 
 interface Options {
   client: ClientConfig;
+  /** How long to wait for another node (default: a minute). */
+  waitMs?: number;
   /** Called when a lock is taken: lets this node have what others did before. */
   refresh(): Promise<void>;
   /** The error to reject with where a lock cannot be had. */
@@ -59,8 +61,10 @@ const BUSY = () =>
     'not_ready',
     `Cannot write now: ${AT_ONCE} other collections have been written to by this node for ${TURN_MS / 1_000} seconds. Nothing of it is stored. Try again.`,
   );
-/** How long to wait for another node. */
+/** How long to wait for another node; whoever waits behind one that waits for it waits no longer. */
 const WAIT_MS = 60_000;
+/** How long it is tried at least. */
+const WAIT_MS_MIN = 100;
 /** PostgreSQL's code for having waited so long. */
 const LOCK_TIMEOUT = '55P03';
 /** Held in this process while claims come or go. */
@@ -68,12 +72,12 @@ const CLAIMS = 'claims';
 /** How often a session is looked after, and how late it may answer, in milliseconds. */
 const BEAT_MS = 3_000;
 const BEAT_ANSWER_MS = 6_000;
-/** Then PostgreSQL does not even say that it waited for so long. */
-const ANSWER_MS = WAIT_MS + 10_000;
+/** So much later PostgreSQL does not even say that it waited for so long. */
+const ANSWER_MS = 10_000;
 const TRY_LOCKS = `SELECT pg_try_advisory_lock(key) AS is_mine
   FROM unnest($1::bigint[]) WITH ORDINALITY AS keys(key, place) ORDER BY place`;
 const UNLOCK = 'SELECT pg_advisory_unlock(key) FROM unnest($1::bigint[]) AS keys(key)';
-const SESSION = Object.entries({ lock_timeout: WAIT_MS, ...SERVER_KEEPALIVES })
+const SESSION = Object.entries(SERVER_KEEPALIVES)
   .map(([name, value]) => `SET ${name} = ${value}`)
   .join('; ');
 
@@ -112,10 +116,12 @@ function createTurns(max: number) {
  * Each key is taken in this process first, and then, on a session of its own, in PostgreSQL. A session that ends gives its
  * lock up: what is still written under it is refused (`fence.ts`).
  */
-export function createLakeLocks({ client: config, refresh, failed }: Options): LakeLocks {
+export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, failed }: Options): LakeLocks {
   const local = createLocks();
   const scope = new AsyncLocalStorage<Scope>();
   const idle: LockSession[] = [];
+  /** By name, since when another node has a lock for which one of this node waits, or waited in vain. */
+  const awaited = new Map<string, number>();
   const turns = createTurns(AT_ONCE);
   const claimHere = createClaims();
   /** What has all claims of this node, as long as there are any. */
@@ -125,21 +131,29 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
   async function open(): Promise<LockSession> {
     const key = String(randomBytes(8).readBigInt64BE());
     const session: { -readonly [K in keyof LockSession]?: LockSession[K] } = { key, isOver: false };
-    session.client = await connectClient({ ...config, query_timeout: ANSWER_MS }, () => {
+    session.client = await connectClient({ ...config, query_timeout: waitMs + ANSWER_MS }, () => {
       session.isOver = true;
       session.onOver?.();
     });
-    await session.client.query(SESSION);
+    await session.client.query(`${SESSION}; SET lock_timeout = ${waitMs}`);
     await session.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
     return session as LockSession;
   }
 
-  async function taken(name: string): Promise<{ held: Held; release(): Promise<void> }> {
+  /** `askedAt`: since when the lock is waited for, in this process to begin with. */
+  async function taken(name: string, askedAt: number): Promise<{ held: Held; release(): Promise<void> }> {
     const kept = idle.pop();
     const session = kept === undefined || kept.isOver ? await open() : kept;
     const keys = keysOf(name);
+    const now = performance.now();
+    const since = awaited.get(name) ?? now;
+    awaited.set(name, since);
+    const leftMs = Math.max(WAIT_MS_MIN, Math.ceil(waitMs - (now - Math.max(since, askedAt))));
     try {
+      if (leftMs < waitMs) await session.client.query(`SET lock_timeout = ${leftMs}`);
       await session.client.query('SELECT pg_advisory_lock($1::bigint)', [keys.lock]);
+      awaited.delete(name);
+      if (leftMs < waitMs) await session.client.query(`SET lock_timeout = ${waitMs}`);
       // Of whoever lost the lock before.
       await session.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [keys.commits]);
     } catch (error) {
@@ -266,6 +280,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
     const outer = held();
     const names = all.filter((name) => !outer.some(({ lock }) => lock === keysOf(name).lock));
     if (names.length === 0) return await work();
+    const askedAt = performance.now();
     return await local.hold(names, async () => {
       const distinct = [...new Set(names)].sort();
       const own: Awaited<ReturnType<typeof taken>>[] = [];
@@ -274,7 +289,7 @@ export function createLakeLocks({ client: config, refresh, failed }: Options): L
       const inside: Scope = { held: [], isOver: false };
       try {
         try {
-          for (const name of distinct) own.push(await taken(name));
+          for (const name of distinct) own.push(await taken(name, askedAt));
           await refresh();
         } catch (error) {
           throw failed(error);
