@@ -66,7 +66,8 @@ function otherOf(node: unknown): TextOrder['other'] {
   return parameter === '' ? undefined : { parameter: foldName(parameter) };
 }
 
-function fieldOfText(
+/** The field of text that a path names, with or without what its collection is called before it. */
+export function fieldOfText(
   written: readonly string[],
   tables: readonly NamedTable[],
 ): Pick<TextOrder, 'table' | 'path'> | undefined {

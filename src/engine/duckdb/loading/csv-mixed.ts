@@ -126,9 +126,15 @@ function conditionsOf(most: Most): string[] {
 }
 
 /**
- * What columns are of which most cells are numbers, times or booleans, by all of their cells. These are put below one another,
- * since to plan the same for each of many columns takes seconds.
+ * SQL for the cells of columns below one another: `c` of the column at `i`, in line `l`. To plan the same for each of many
+ * columns takes seconds.
  */
+export function belowOneAnother(from: string, columns: readonly string[]): string {
+  const places = columns.map((_, at) => at);
+  return `(SELECT l, unnest([${columns.join(', ')}]) AS c, unnest([${places.join(', ')}]) AS i FROM ${from})`;
+}
+
+/** What columns are of which most cells are numbers, times or booleans, by all of their cells. */
 export async function lookAtMixed(
   ask: Ask,
   from: string,
@@ -144,7 +150,7 @@ export async function lookAtMixed(
   const rows = await ask(
     `SELECT i, CASE ${cases.join(' ')} ELSE ${OTHER} END AS k,
        count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true)), ${isHeld}
-     FROM (SELECT l, unnest([${columns.join(', ')}]) AS c, unnest([${columns.map((_, at) => at).join(', ')}]) AS i FROM ${from})
+     FROM ${belowOneAnother(from, columns)}
      WHERE c IS NOT NULL GROUP BY i, k`,
   );
   return columns.map((_, place) => {
@@ -184,11 +190,8 @@ function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
   const all = values + words + other.count;
   // Each takes what narrower ones do, but for times with a zone, and integers that a double does not give back.
   const at = kinds.findLastIndex(({ count }) => count > 0);
-  const apart = most === 'time' && at === 2 ? [0, 1] : most === 'number' && at === 2 ? [0, 1].filter(isUnheld) : [];
-  function isUnheld(index: number): boolean {
-    return kinds[index]?.isHeld === false;
-  }
-  const aside = apart.flatMap((index) => kinds[index] ?? []).filter(({ count }) => count > 0);
+  const narrower = at === 2 ? kinds.slice(0, at) : [];
+  const aside = narrower.filter(({ count, isHeld }) => count > 0 && (most === 'time' || !isHeld));
   const kind = kindAt(most, at, firstOf(kinds)?.cell ?? '');
   if (kind === undefined) return {};
   const isOne = aside.length === 0 && most !== 'boolean';

@@ -1,5 +1,5 @@
 import { quoteName, quoteText } from '../sql/names.ts';
-import { hasDigits } from './csv-mixed.ts';
+import { belowOneAnother, hasDigits } from './csv-mixed.ts';
 import type { Ask, RowColumn } from './relation.ts';
 
 /*
@@ -23,7 +23,7 @@ export async function withThousands(
   const cells = open.map(({ cell }) => cell?.sql ?? 'NULL');
   const rows = await ask(
     `SELECT i, min(l), arg_min(left(c, ${CELL_CHARS_MAX}), l)
-     FROM (SELECT l, unnest([${cells.join(', ')}]) AS c, unnest([${cells.map((_, at) => at).join(', ')}]) AS i FROM ${from})
+     FROM ${belowOneAnother(from, cells)}
      WHERE contains(c, '.') AND ${hasDigits('c')}
      GROUP BY i HAVING bool_and(regexp_full_match(c, ${quoteText(THOUSANDS)}))`,
   );

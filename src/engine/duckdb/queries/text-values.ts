@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { resume } from '../connections/sessions.ts';
+import { fieldOfText } from '../gate/text-orders.ts';
 import { type Cast, isNumber, isTime, pathOf } from '../sql/corrections/casts.ts';
 import { type Reading, readingFor, type Sampled } from '../sql/corrections/readings.ts';
 import { type NamedTable, type Names, quoteName } from '../sql/names.ts';
@@ -28,7 +29,7 @@ export async function readingOf(
 ): Promise<Reading | 'right' | undefined> {
   const path = pathOf(cast.operand);
   if (path === undefined || !TYPE.test(cast.type) || !(isNumber(cast.type) || isTime(cast.type))) return undefined;
-  const field = fieldOf(path, tables);
+  const field = fieldOfText(path, tables);
   if (field === undefined) return undefined;
   await resume(connection);
   const values = await valuesOf(field, cast.type, { names, connection });
@@ -54,17 +55,4 @@ export async function valuesOf(
     await resume(connection);
     return [];
   }
-}
-
-/** The field of text that a path names, with or without what its collection is called before it. */
-function fieldOf(
-  path: readonly string[],
-  tables: readonly NamedTable[],
-): { table: NamedTable; path: string[] } | undefined {
-  for (const from of [0, 1, 2]) {
-    const own = path.slice(from);
-    const table = own.length === 0 ? undefined : tables.find((one) => one.typeAt?.(own) === 'VARCHAR');
-    if (table !== undefined) return { table, path: own };
-  }
-  return undefined;
 }
