@@ -11,7 +11,7 @@ import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cell
 import { mixedSql } from './csv-mixed.ts';
 import { noteSpellings } from './csv-spellings.ts';
 import { withThousands } from './csv-thousands.ts';
-import { AT_ONCE, type CellsAre, cellKinds, sqlList, textNote } from './csv-types.ts';
+import { AT_ONCE, cellKinds, sqlList, textNote } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
@@ -30,7 +30,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
   const indexOf = (name: string) => names.indexOf(name);
   const isField = (name: string) => name !== ID_COLUMN && name !== TIME_COLUMN && name !== META;
   const open = names.flatMap((name, at) => (isField(name) && types[at] === undefined ? [cellAt(at)] : []));
-  const kinds = rows.parts.length === 0 ? new Map<string, CellsAre>() : await cellKinds(ask, all, open, times);
+  const { kinds, first } = await cellKinds(ask, all, rows.parts.length === 0 ? [] : open, times);
   const found: RowColumn[] = [];
   const noValues: string[] = [];
   const integers = await integerShapes(
@@ -55,7 +55,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const others = cell && kinds.get(cell.sql)?.others;
     if (others !== undefined) textNotes.set(name, textNote(name, others));
   }
-  if (rows.parts.length > 0) await noteSpellings(ask, all, columns, textNotes);
+  noteSpellings(columns, first, textNotes);
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];

@@ -1,13 +1,11 @@
 import { type Reading, readingFor } from '../sql/corrections/readings.ts';
 import { quoteName } from '../sql/names.ts';
 import { isMissing } from './csv-mixed.ts';
-import { AT_ONCE } from './csv-types.ts';
-import type { Ask, RowColumn } from './relation.ts';
+import type { RowColumn } from './relation.ts';
 
 /* Numbers and days that are text, since people or their spreadsheets spell them otherwise: what reads them is told. */
 
 const ROWS = 500;
-const CELL_CHARS = 64;
 /** How many columns are told of. */
 const NOTES_MAX = 20;
 /** As many of the cells have to look like one of these. */
@@ -18,27 +16,21 @@ const SPELLED = /[,$€£¥%]/;
 const DAY = /^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/;
 const PLAIN = /^[+-]?\d+(?:\.\d+)?$/;
 
-/** Adds to the notes by column what reads the values of those columns of text that have none. */
-export async function noteSpellings(
-  ask: Ask,
-  from: string,
+/** Adds to the notes by column what reads the values of those columns of text that have none, given the first cells of each. */
+export function noteSpellings(
   columns: readonly RowColumn[],
+  first: ReadonlyMap<string, readonly unknown[]>,
   notes: Map<string, string>,
-): Promise<void> {
-  const open = columns.filter(
-    ({ name, shape, cell }) => shape === 'string' && cell?.given === undefined && !notes.has(name),
-  );
-  const some = open.slice(0, AT_ONCE);
-  if (some.length === 0) return;
-  const cells = some.map(({ cell }) => `left(${cell?.sql}, ${CELL_CHARS})`);
-  const rows = await ask(`SELECT ${cells.join(', ')} FROM ${from} LIMIT ${ROWS}`);
+): void {
   let told = 0;
-  for (const [index, { name }] of some.entries()) {
-    const texts = rows.flatMap((row) => {
-      const text = row[index];
+  for (const { name, shape, cell } of columns) {
+    if (told === NOTES_MAX) return;
+    if (shape !== 'string' || cell?.given !== undefined || notes.has(name)) continue;
+    const cells = first.get(cell?.sql ?? '') ?? [];
+    const texts = cells.slice(0, ROWS).flatMap((text) => {
       return typeof text === 'string' && !isMissing(text) ? [text.trim()] : [];
     });
-    const note = told < NOTES_MAX ? noteOf(name, texts) : undefined;
+    const note = noteOf(name, texts);
     if (note === undefined) continue;
     notes.set(name, note);
     told += 1;

@@ -41,20 +41,20 @@ interface Open {
 
 /**
  * What all cells of each column are, in every row of `from`: text unless all of them are of one kind, or nearly (`csv-mixed.ts`).
- * `times`: whether times are recognized.
+ * `times`: whether times are recognized. `first` are the first cells of each, or their beginnings.
  */
 export async function cellKinds(
   ask: Ask,
   from: string,
   cells: readonly string[],
   times: boolean,
-): Promise<Map<string, CellsAre>> {
+): Promise<{ kinds: Map<string, CellsAre>; first: ReadonlyMap<string, readonly unknown[]> }> {
   const found = new Map<string, CellsAre>();
-  if (cells.length === 0) return found;
+  if (cells.length === 0) return { kinds: found, first: new Map() };
   const limit = Math.max(1, Math.min(SAMPLE_ROWS, Math.floor(SAMPLE_CELLS / cells.length)));
   const sample = await ask(`SELECT ${cells.map(beginning).join(', ')} FROM ${from} LIMIT ${limit}`);
-  const all = cells.map((sql, index): Open => {
-    const first = sample.map((row) => row[index]);
+  const seen = new Map(cells.map((sql, index) => [sql, sample.map((row) => row[index])] as const));
+  const all = [...seen].map(([sql, first]): Open => {
     const most = mostOf(first, times);
     const hasText = first.some((cell) => typeof cell === 'string');
     // Among words for missing values it is of no kind alone.
@@ -73,7 +73,7 @@ export async function cellKinds(
     for (let left = some; left.length > 0; ) left = await settle(ask, from, left, found);
     await lookAgain(ask, from, some, found);
   }
-  return found;
+  return { kinds: found, first: seen };
 }
 
 /** Looks at columns of text of which most is something else. */
