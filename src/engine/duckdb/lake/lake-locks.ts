@@ -135,9 +135,15 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
       session.isOver = true;
       session.onOver?.();
     });
-    await session.client.query(`${SESSION}; SET lock_timeout = ${waitMs}`);
-    await session.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
-    return session as LockSession;
+    const opened = session as LockSession;
+    try {
+      await opened.client.query(`${SESSION}; SET lock_timeout = ${waitMs}`);
+      await opened.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
+    } catch (error) {
+      end(opened);
+      throw error;
+    }
+    return opened;
   }
 
   /** `askedAt`: since when the lock is waited for, in this process to begin with. */
@@ -189,9 +195,12 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
         release: () =>
           local.hold([CLAIMS], async () => {
             own.count -= 1;
-            // With the session go its locks, as they do if it was lost.
-            if (own.count > 0) await own.session.client.query(UNLOCK, [mine.map((name) => keysOf(name).lock)]);
-            else end(own.session);
+            try {
+              // Said before the session ends: PostgreSQL gives up what an ended one held some time later.
+              if (!own.session.isOver) await own.session.client.query(UNLOCK, [mine.map((name) => keysOf(name).lock)]);
+            } finally {
+              if (own.count === 0) end(own.session);
+            }
           }),
       };
     });
