@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { CATALOG_SCHEMA } from '../src/engine/duckdb/lake/lake-options.ts';
 import { type ServedLake, serveLake, sharedPlaces } from '../test/lake/served-lake.ts';
 import setup from '../test/lake/servers.ts';
@@ -66,22 +67,52 @@ async function tidied(lake: ServedLake): Promise<void> {
   }
 }
 
-async function benchAnalytic(file: Served, lake: Served) {
+/** The same lake, attached by the engine in this process, with nothing of ours between. */
+async function attachAlone(lake: ServedLake, name: string) {
+  const { catalog, data, extensions, store } = sharedPlaces();
+  const [database] = await lake.sql('SELECT current_database() AS name');
+  const [table] = await lake.sql(
+    `SELECT table_name AS name FROM ${CATALOG_SCHEMA}.ducklake_table t JOIN ${CATALOG_SCHEMA}.ducklake_table_stats USING (table_id)
+     WHERE t.end_snapshot IS NULL ORDER BY record_count DESC LIMIT 1`,
+  );
+  const { hostname, port, username, password } = new URL(catalog);
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  for (const one of ['ducklake', 'postgres_scanner', 'httpfs'])
+    await connection.run(`LOAD '${join(extensions, one)}.duckdb_extension'`);
+  await connection.run(
+    `CREATE SECRET (TYPE s3, KEY_ID '${store.keyId}', SECRET '${store.secret}', REGION 'us-east-1',
+      ENDPOINT '${new URL(store.endpoint).host}', URL_STYLE 'path', USE_SSL false)`,
+  );
+  await connection.run(
+    `ATTACH 'ducklake:postgres:host=${hostname} port=${port} user=${username} password=${password} dbname=${database?.['name']}'
+      AS ${name} (DATA_PATH '${data}/${database?.['name']}/', METADATA_SCHEMA '${CATALOG_SCHEMA}', READ_ONLY)`,
+  );
+  return { table: `${name}._data."${table?.['name']}"`, run: (sql: string) => connection.runAndReadAll(sql) };
+}
+
+async function benchAnalytic(file: Served, lake: Served, alone: Awaited<ReturnType<typeof attachAlone>>) {
   printHeading(
     `seven analytic queries over ${DOCUMENTS.toLocaleString('en')} documents, median of ${ROUNDS}`,
     'lake',
     'file',
   );
-  let [there, here] = [0, 0];
+  let [there, here, bare] = [0, 0, 0];
   for (const name of QUERY_NAMES) {
     const sql = over('commons.big', QUERIES[name]);
-    const times = await interleaved(ROUNDS, { lake: () => query(lake, sql), file: () => query(file, sql) });
+    const times = await interleaved(ROUNDS, {
+      lake: () => query(lake, sql),
+      file: () => query(file, sql),
+      alone: () => alone.run(over(alone.table, QUERIES[name])),
+    });
     const [a, b] = [median(times.lake), median(times.file)];
     there += a;
     here += b;
+    bare += median(times.alone);
     printRow(name, ms(a), ms(b), a / b);
   }
   printRow('all of them (goal 1.3 x)', ms(there), ms(here), there / here);
+  printRow('the same files by DuckDB alone', ms(bare), ms(here), bare / here);
 }
 
 async function benchById(file: Served, lake: Served) {
@@ -164,7 +195,7 @@ async function main(): Promise<void> {
     printHeading(`load of ${DOCUMENTS.toLocaleString('en')} documents, ${size} (goal 0.8 x the speed)`, 'lake', 'file');
     printRow('time', ms(there), ms(here), there / here);
     await tidied(lake);
-    await benchAnalytic(file, first);
+    await benchAnalytic(file, first, await attachAlone(lake, 'alone'));
     await benchById(file, first);
     await benchFresh(first, second);
     await file.stop();
