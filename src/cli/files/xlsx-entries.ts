@@ -227,7 +227,8 @@ class Rows {
     if (at < this.#headerRow) return;
     if (this.#names === undefined) {
       this.#named = this.#cells.size;
-      this.#names = new Map([...this.#cells].map(([column, value]) => [column, String(value)]));
+      const names = [...this.#cells].map(([column, value]) => [column, String(value).trim()] as const);
+      this.#names = new Map(names.filter(([, name]) => name !== ''));
       this.failure = problemOfNames([...this.#names.values()], at) ?? this.#readTypes([...this.#names]);
       return;
     }

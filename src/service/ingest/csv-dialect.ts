@@ -7,12 +7,13 @@ export const SAMPLE_BYTES = 64 * 1024;
 export const QUOTE = '"';
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** How a text is divided, given what was said of it. Throws a `CsvError`. */
+/** How a text is divided, given what was said of it, and what was found in it. Throws a `CsvError`. */
 export function dialectOf(
   { separator = ',', quoteChar = QUOTE, escapeChar = quoteChar }: CsvSettings,
-  isCarriageReturn: boolean,
+  { isCarriageReturn = false, isSpaced = false }: { isCarriageReturn?: boolean | undefined; isSpaced?: boolean },
 ): Dialect {
   return {
+    isSpaced,
     separator: Buffer.from(separator),
     quote: byteOf(quoteChar, 'quoteChar'),
     escaping: byteOf(escapeChar, 'escapeChar'),
@@ -54,6 +55,33 @@ export function separatorOf(text: string, isWhole: boolean, quote = QUOTE): stri
   const used = all.filter(({ times }) => times > 0).sort((a, b) => b.times - a.times);
   const equal = used.filter(({ times, index }) => others.every((other) => other[index] === times));
   return (equal[0] ?? used[0])?.separator ?? ',';
+}
+
+/**
+ * Whether in each record behind the first every separator has a space beside it, as people write lists and programs align
+ * columns: such spaces belong to no cell.
+ */
+export function hasSpaces(text: string, separator: string, quote = QUOTE): boolean {
+  if (separator.trim() === '') return false;
+  let [seen, line] = [0, 0];
+  let [isQuoted, isCellStart] = [false, true];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string;
+    const isBreak = character === '\n' || character === '\r';
+    if (isQuoted) isQuoted = character !== quote;
+    else if (character === quote && isCellStart) isQuoted = true;
+    else if (isBreak || text.startsWith(separator, at)) {
+      const end = isBreak ? at : at + separator.length;
+      if (isBreak) line += 1;
+      else if (line > 0) {
+        if (text[at - 1] !== ' ' && !' \r\n'.includes(text[end] ?? ' ')) return false;
+        seen += 1;
+      }
+      isCellStart = true;
+      at = Math.max(at, end - 1);
+    } else isCellStart &&= character === ' ';
+  }
+  return seen > 0;
 }
 
 /** Whether lines end with a carriage return alone, by the first line break outside of quotes; undefined: there is none. */

@@ -23,6 +23,8 @@ export interface Dialect {
   escaping: number;
   /** Whether a carriage return alone ends a line. */
   isCarriageReturn: boolean;
+  /** Whether spaces around a cell, or its quotes, do not belong to it. */
+  isSpaced: boolean;
 }
 
 /** A record as it is in the file, in part of a buffer that is used again afterwards. */
@@ -42,7 +44,7 @@ export interface RawRecord {
 }
 
 const [ORDINARY, SEPARATOR, QUOTE, LINE_FEED, CARRIAGE_RETURN, NUL] = [0, 1, 2, 3, 4, 5];
-const [LF, CR] = [10, 13];
+const [LF, CR, SPACE] = [10, 13, 32];
 export const RECORD_BYTES_MAX = ITEM_BYTES_MAX;
 
 /**
@@ -106,6 +108,11 @@ export class CsvRecords {
     let cells = 1;
     let cellStart = 0;
     while (at < size) {
+      if (at === cellStart && this.#dialect.isSpaced) {
+        at = afterSpaces(bytes, at);
+        cellStart = at;
+        if (at === size) break;
+      }
       const kind = classes[bytes[at] as number] as number;
       if (kind === ORDINARY) {
         at += 1;
@@ -161,9 +168,10 @@ export class CsvRecords {
       const byte = bytes[at] as number;
       if (byte === escaping && (bytes[at + 1] === quote || bytes[at + 1] === escaping)) at += 1;
       else if (byte === quote) {
-        if (at + 1 + this.#behindBytes > size && !isEnd) return -1;
-        if (!this.#endsCell(bytes, at + 1)) this.#why ??= QUOTE_WHY;
-        return at + 1;
+        const end = this.#dialect.isSpaced ? afterSpaces(bytes, at + 1) : at + 1;
+        if (end + this.#behindBytes > size && !isEnd) return -1;
+        if (!this.#endsCell(bytes, end)) this.#why ??= QUOTE_WHY;
+        return end;
       } else if (byte === LF) this.#lines += 1;
       else if (byte === CR && bytes[at + 1] !== LF) {
         this.#lines += 1;
@@ -187,7 +195,8 @@ export class CsvRecords {
     if (end - start > RECORD_BYTES_MAX)
       this.#why ??= `has more than ${RECORD_BYTES_MAX} bytes, which no document may have`;
     if (end > start) {
-      const { line, lines, isOdd, why } = { line: this.#line, lines: this.#lines, isOdd: this.#isOdd, why: this.#why };
+      const { line, lines, why } = { line: this.#line, lines: this.#lines, why: this.#why };
+      const isOdd = this.#isOdd || this.#dialect.isSpaced;
       this.#take({ bytes, start, end, line, lines, cells, isOdd, why });
     }
     this.#line += this.#lines;
@@ -219,13 +228,13 @@ export function faultOf({ why, cells }: RawRecord, columns: number): string | un
   return why ?? (cells > columns ? `has ${cells} values for ${counted(columns, 'columns')}` : undefined);
 }
 
-/** The names of columns that a first record has. Throws a `CsvError`. */
+/** The names of columns that a first record has, without spaces around them. Throws a `CsvError`. */
 export function namesOf(record: RawRecord, dialect: Dialect): string[] {
   if (record.why !== undefined) throw new CsvError(`its first line, which names the columns, ${record.why}`);
   if (record.cells > KEYS_MAX) {
     throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
   }
-  const given = cellsOf(record, dialect);
+  const given = cellsOf(record, dialect).map((name) => (name === null ? null : withoutSpaces(name)));
   // Empty and within quotes, a name is one.
   const named = given.filter((name) => name !== null).length;
   // Behind the last name there may be any number of empty ones.
@@ -242,12 +251,18 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
     if (seen.has(name)) {
       const separator = JSON.stringify(dialect.separator.toString());
       throw new CsvError(
-        `its first line names the column ${JSON.stringify(name)} twice (read with ${separator} as the separator), so that values of one would get lost; correct that line`,
+        `its first line names the column ${JSON.stringify(name)} twice (read with ${separator} as the separator), so that values of one would get lost; correct that line, or say what the columns are called ("columnNames") and leave that line out ("skip": 1)`,
       );
     }
     seen.add(name);
   }
   return names;
+}
+
+/** Spaces alone are no name, unlike nothing within quotes. */
+function withoutSpaces(name: string): Cell {
+  const trimmed = name.trim();
+  return trimmed === '' && name !== '' ? null : trimmed;
 }
 
 /** What a column without a name is called, as many exports have one: by its place. */
@@ -257,8 +272,22 @@ function unnamed(at: number, names: readonly Cell[]): string {
   return name;
 }
 
+/** The place of the first byte from there on that is no space. */
+function afterSpaces(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE) at += 1;
+  return at;
+}
+
+/** The text before a place without spaces at its end, given where it begins. */
+function withoutLastSpaces(text: string, from: number, to: number): string {
+  let end = to;
+  while (end > from && text[end - 1] === ' ') end -= 1;
+  return text.slice(from, end);
+}
+
 /** The cells of a record that is one, without their quotes. */
-export function cellsOf({ bytes, start, end }: RawRecord, { separator, quote, escaping }: Dialect): Cell[] {
+export function cellsOf({ bytes, start, end }: RawRecord, { separator, quote, escaping, isSpaced }: Dialect): Cell[] {
   const cells: Cell[] = [];
   const between = separator.toString('latin1');
   // Byte by byte: the characters that count are all ASCII but for a separator.
@@ -266,13 +295,16 @@ export function cellsOf({ bytes, start, end }: RawRecord, { separator, quote, es
   let unquoted: Unquoted | undefined;
   for (let at = 0; at <= text.length; ) {
     let found: number;
+    if (isSpaced) at = Math.min(afterSpaces(bytes, start + at) - start, text.length);
     if (bytes[start + at] === quote && at < text.length) {
       unquoted ??= new Unquoted(bytes.subarray(start, end), quote, escaping);
       cells.push(unquoted.cellAt(at + 1));
       found = text.indexOf(between, unquoted.at);
     } else {
       found = text.indexOf(between, at);
-      cells.push(at === found || at === text.length ? null : decoded(text.slice(at, found < 0 ? text.length : found)));
+      const to = found < 0 ? text.length : found;
+      const cell = isSpaced ? withoutLastSpaces(text, at, to) : text.slice(at, to);
+      cells.push(cell === '' ? null : decoded(cell));
     }
     if (found < 0) break;
     at = found + between.length;

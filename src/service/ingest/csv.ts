@@ -60,7 +60,7 @@ export function csvReader(format: CsvFormat): CsvReader {
       };
       let dialect: ReturnType<typeof dialectOf>;
       try {
-        dialect = dialectOf(format, isCarriageReturn ?? false);
+        dialect = dialectOf(format, { isCarriageReturn });
         await divide(bytes, new CsvRecords(dialect, take), () => rows.length > max);
       } catch (error) {
         if (error instanceof CsvError) return [noCsv(error.message)];

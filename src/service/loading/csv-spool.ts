@@ -6,6 +6,7 @@ import type { CsvPart, CsvRows } from '../../engine/engine.ts';
 import {
   dialectOf,
   endsWithCarriageReturn,
+  hasSpaces,
   isSeparatorLine,
   QUOTE,
   SAMPLE_BYTES,
@@ -91,7 +92,13 @@ async function divide(
     const first = withoutMark(Buffer.concat(sample));
     const text = first.subarray(placeOfLine(first, options.headerRow), SAMPLE_BYTES).toString();
     const { quoteChar = QUOTE, separator = separatorOf(text, isWhole, quoteChar) } = csv;
-    const dialect = dialectOf({ ...csv, separator }, endsWithCarriageReturn(text, quoteChar) ?? false);
+    const dialect = dialectOf(
+      { ...csv, separator },
+      {
+        isCarriageReturn: endsWithCarriageReturn(text, quoteChar),
+        isSpaced: hasSpaces(text, separator, quoteChar),
+      },
+    );
     const take = new RecordTaker(dialect, options, parts);
     const records = new CsvRecords(take.dialect, (record) => take.take(record));
     reading = { take, records };

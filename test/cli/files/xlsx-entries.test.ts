@@ -114,6 +114,11 @@ describe('a title above the names', () => {
     expect(documents).toEqual([{ 'Sales of 2024': 'all shops' }]);
   });
 
+  it('has names without spaces around them', async () => {
+    const { documents } = await read('spaced.xlsx', book(rows([text(' name '), text(' ')], [text(' a '), text('b')])));
+    expect(documents).toEqual([{ name: ' a ', column_B: 'b' }]);
+  });
+
   it('is left out with the rows down to theirs', async () => {
     const { documents, places } = await read('titled.xlsx', titled, { headerRow: 3 });
     expect([documents, places]).toEqual([[{ name: 'a', n: 1 }], [4]]);

@@ -146,6 +146,54 @@ describe('the types of columns', () => {
   });
 });
 
+describe('spaces', () => {
+  fileTest('around names are left out, and around text stay and are told', async () => {
+    const docs = await loads.create('docs');
+    const { warnings } = await loads.load(docs, lines('_id, city ,n,  ', 'a, Oslo ,1,x', 'b,Rome,2,y'));
+    expect(await rowsOf(loads.engine, 'SELECT _id, city, n, column_4 FROM docs ORDER BY _id')).toEqual([
+      ['a', ' Oslo ', 1, 'x'],
+      ['b', 'Rome', 2, 'y'],
+    ]);
+    expect(warnings.filter((one) => one.includes('spaces'))).toEqual([
+      '"city" is text with spaces around it, such as " Oslo ", which no comparison leaves out: trim("city") does.',
+    ]);
+  });
+
+  fileTest.each<[string, string, string[]]>([
+    [
+      'after commas',
+      ', ',
+      ['_id, n, city, day', 'a, 1, "Oslo, N", 2024-01-01 ', '  b, 2, , ', 'c,3,Rome , 2024-01-02'],
+    ],
+    [
+      'that align columns',
+      ' | ',
+      ['_id | n   | city    |day', ' a | 1   | Oslo, N | 2024-01-01', 'b  |  2| |', 'c|3 |Rome|  2024-01-02'],
+    ],
+    [
+      'before and after quotes',
+      ' , ',
+      ['_id, n, city, day', 'a, "1" , "Oslo, N" , "2024-01-01"', 'b, "2", , ', 'c,"3"  ,"Rome",2024-01-02'],
+    ],
+  ])('beside separators are no part of cells: %s', async (_, separator, text) => {
+    // The last line, which lacks some of them, is behind so many others that it is not looked at before.
+    const more = Array.from({ length: 5_000 }, (_one, n) => [`m${n}`, `${n}`, 'x', '2024-01-01'].join(separator));
+    const { columns } = await loads.loadOwn(lines(...text.slice(0, -1), ...more, text.at(-1) ?? ''));
+    expect(columns).toEqual(['n BIGINT', 'city VARCHAR', 'day DATE']);
+    const sql = "SELECT _id, n, city, day::VARCHAR FROM docs WHERE _id IN ('a', 'b', 'c') ORDER BY _id";
+    expect(await rowsOf(loads.engine, sql)).toEqual([
+      ['a', 1, 'Oslo, N', '2024-01-01'],
+      ['b', 2, null, null],
+      ['c', 3, 'Rome', '2024-01-02'],
+    ]);
+  });
+
+  test('do not tell one name from another', async () => {
+    const docs = await loads.create('docs');
+    await expect(loads.load(docs, lines('_id,n, n', 'a,1,2'))).rejects.toThrow(/"n" twice.*"columnNames".*"skip": 1/);
+  });
+});
+
 describe('rows for a collection that has the columns', () => {
   test('become what documents become: they widen, and what does not fit is a stray', async () => {
     await expectAlike(

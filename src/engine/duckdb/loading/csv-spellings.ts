@@ -1,3 +1,4 @@
+import { cut } from '../../../contract/text.ts';
 import { type Reading, readingFor } from '../sql/corrections/readings.ts';
 import { quoteName } from '../sql/names.ts';
 import { isMissing } from './csv-mixed.ts';
@@ -8,6 +9,7 @@ import type { RowColumn } from './relation.ts';
 const ROWS = 500;
 /** How many columns are told of. */
 const NOTES_MAX = 20;
+const TEXT_CHARS = 40;
 /** As many of the cells have to look like one of these. */
 const SHARE_MIN = 0.9;
 const NUMBER = /^[+-]?[$€£¥]?\s?[+-]?\d[\d.,\s'’]*\s?[$€£¥%]?$/;
@@ -28,9 +30,11 @@ export function noteSpellings(
     if (shape !== 'string' || cell?.given !== undefined || notes.has(name)) continue;
     const cells = first.get(cell?.sql ?? '') ?? [];
     const texts = cells.slice(0, ROWS).flatMap((text) => {
-      return typeof text === 'string' && !isMissing(text) ? [text.trim()] : [];
+      return typeof text === 'string' && !isMissing(text) ? [text] : [];
     });
-    const note = noteOf(name, texts);
+    const trimmed = texts.map((text) => text.trim());
+    const spaced = texts.find((text, at) => text !== trimmed[at]);
+    const note = noteOf(name, trimmed) ?? (spaced === undefined ? undefined : spacedNote(name, spaced));
     if (note === undefined) continue;
     notes.set(name, note);
     told += 1;
@@ -47,6 +51,10 @@ function noteOf(name: string, texts: readonly string[]): string | undefined {
   if (!isMost((text) => DAY.test(text))) return undefined;
   const days = texts.map((text) => ({ text, isRead: false }));
   return inWords(name, texts, readingFor({ operand, type: 'TIMESTAMP', range: [0, 0] }, days));
+}
+
+function spacedNote(name: string, text: string): string {
+  return `${JSON.stringify(name)} is text with spaces around it, such as ${JSON.stringify(cut(text, TEXT_CHARS))}, which no comparison leaves out: trim(${quoteName(name)}) does.`;
 }
 
 function inWords(name: string, texts: readonly string[], reading: Reading | 'right'): string | undefined {
