@@ -12,6 +12,7 @@ export const Alias = resource({
   state: z.string().describe('CREATED; DELETED in the answer that deletes it'),
   created_at: Timestamp,
   modified_at: Timestamp,
+  warnings: z.array(z.string()).describe('Of a change: lambdas whose SQL does not bind with it'),
 });
 export type Alias = z.infer<typeof Alias>;
 

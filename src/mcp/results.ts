@@ -220,14 +220,14 @@ function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
   return `${hints.join('; ')}.`;
 }
 
-/** A resource without its empty fields: null, empty lists and empty objects. */
+/** A resource without its empty fields: null, empty lists and empty objects. A default of null is a value. */
 function dense(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dense);
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).flatMap(([key, field]) => {
     const inner = dense(field);
     const isEmpty = inner === null || (typeof inner === 'object' && Object.keys(inner).length === 0);
-    return isEmpty ? [] : [[key, inner] as const];
+    return isEmpty && !(key === 'value' && inner === null) ? [] : [[key, inner] as const];
   });
   return Object.fromEntries(kept);
 }

@@ -15,6 +15,7 @@ import {
 import type { AliasRecord } from '../catalog/records.ts';
 import { requireFreeName } from '../catalog/table-names.ts';
 import type { CallContext } from '../context.ts';
+import { brokenLambdas } from '../lambdas/broken.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 
 /** Every query of an alias plans a part for each of its collections; for this many that takes a quarter of a second. */
@@ -47,21 +48,25 @@ export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>)
 
 /**
  * Points an alias at other collections (docs/api.md #13); a query sees either the old or the new ones. Without a new
- * description the old one stays. Throws like `createAlias`.
+ * description the old one stays. `warnings` name the Query Lambdas that do not bind with the new ones. Throws like
+ * `createAlias`.
  */
-export function updateAlias({ catalog }: CallContext, input: ParsedInput<'updateAlias'>): Promise<Alias> {
-  return catalog.change(() => {
+export async function updateAlias(ctx: CallContext, input: ParsedInput<'updateAlias'>): Promise<Alias> {
+  const { catalog } = ctx;
+  const record = await catalog.change(() => {
     const before = requireAlias(catalog, input.workspace, input.alias);
     const what = `Cannot update alias "${before.name}" in workspace "${before.workspace}"`;
     const tables = tablesOf(catalog, what, before.workspace, input.collections);
-    const record: AliasRecord = {
+    const changed: AliasRecord = {
       ...before,
       description: input.description ?? before.description,
       collections: input.collections,
       modifiedAt: momentAfter(before.modifiedAt),
     };
-    return { changes: putChanges(record, tables), result: toAlias(record) };
+    return { changes: putChanges(changed, tables), result: changed };
   });
+  const warnings = await brokenLambdas(ctx, collectionKey(record.workspace, record.name));
+  return { ...toAlias(record), ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 /** Deletes an alias (docs/api.md #14), but not its collections. Throws `not_found`, `dependent_resources`. */

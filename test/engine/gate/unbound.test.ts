@@ -21,6 +21,15 @@ describe('inspect() with allowUnbound', () => {
     });
   });
 
+  it.each([
+    'SELECT age FROM users WHERE :p IS NULL OR name = :p LIMIT :n',
+    'SELECT age FROM users, unnest(:ids) AS t(id) WHERE age = t.id',
+    'SELECT age FROM users WHERE age = ANY(:ids) AND name LIKE :p',
+    'SELECT age + :n, list_contains(:ids, age), :obj.a FROM users',
+  ])('says nothing of one whose parameters have no type: %s', async (sql) => {
+    expect((await inspect(sql)).unbound).toBe(null);
+  });
+
   it('lists what is missing once each, in the workspace that SQL means', async () => {
     const found = await inspect('SELECT * FROM Gone JOIN users USING (_id), ws.c, "a.b".d, gone x, Gone');
     expect(found.missing).toEqual(['commons.Gone', 'ws.c', 'a.b.d', 'commons.gone']);
@@ -37,6 +46,7 @@ describe('inspect() with allowUnbound', () => {
     'SELECT u.nope FROM users u',
     'SELECT age FROM users GROUP BY name',
     'SELECT name + age FROM users',
+    'SELECT age FROM users WHERE (:p IS NULL OR name = :p) AND nope <= 1',
     'DESCRIBE gone',
     'EXPLAIN SELECT * FROM gone',
     'WITH w AS (SELECT * FROM gone) SELECT * FROM w',

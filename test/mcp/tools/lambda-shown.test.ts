@@ -36,3 +36,15 @@ it('shows tags without the SQL of their versions, versions with their tags, and 
   const versions = await call('list_lambda_versions', LAMBDA);
   expect(versions.structured['items']).toMatchObject([{ version, sql: SQL, tags: ['latest', 'production'] }]);
 });
+
+it('tells a default of null from none', async () => {
+  const lambda = { ...LAMBDA, lambda: 'optional' };
+  const declared = [
+    { name: 'a', type: 'string', value: null },
+    { name: 'b', type: 'string' },
+  ];
+  await call('create_lambda', { ...lambda, sql: { query: 'SELECT :a AS a, :b AS b', default_parameters: declared } });
+  const { structured } = await call('list_lambda_versions', lambda);
+  expect(structured['items']).toMatchObject([{ sql: { default_parameters: declared } }]);
+  expect(JSON.stringify(structured)).not.toContain('"name":"b","type":"string","value"');
+});

@@ -179,6 +179,31 @@ describe('updateAlias', () => {
     expect((await get('/commons/aliases/moving')).body).toEqual(again.body);
   });
 
+  it('names the lambdas that fail from then on, and the tags of their versions', async () => {
+    const lambda = {
+      name: 'byCity',
+      sql: { query: 'SELECT city FROM moving WHERE :p IS NULL OR city = :p', default_parameters: [] },
+    };
+    expect((await post('/commons/aliases/moving', { collections: ['commons.feb'] })).body.data.warnings).toBe(
+      undefined,
+    );
+    const made = await post('/commons/lambdas', lambda);
+    const { version } = made.body.data;
+    await post('/commons/lambdas/byCity/tags', { tag_name: 'live', version });
+    await post('/commons/lambdas/byCity/versions', { sql: { query: 'SELECT n FROM moving', default_parameters: [] } });
+    await post('/commons/lambdas', {
+      ...lambda,
+      name: 'other',
+      sql: { query: 'SELECT n FROM jan', default_parameters: [] },
+    });
+    const { warnings } = (await post('/commons/aliases/moving', { collections: ['commons.jan'] })).body.data;
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Query Lambda "commons\.byCity" \(live\) fails from now on: Line 1, column 45: .*"city"/s),
+    ]);
+    expect((await get('/commons/aliases/moving')).body.data.warnings).toBe(undefined);
+    for (const name of ['byCity', 'other']) await drop(`/commons/lambdas/${name}`);
+  });
+
   it.each([
     [{}, 400, '"collections" is missing'],
     [{ description: 'only' }, 400, '"collections" is missing'],

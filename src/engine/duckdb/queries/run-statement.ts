@@ -4,6 +4,7 @@ import type { JsonValue } from '../../../contract/json/json.ts';
 import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
 import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
+import { engineErrorText } from '../connections/engine-error.ts';
 import { withColumnNames } from '../gate/column-names.ts';
 import type { Opened } from '../gate/parse.ts';
 import { checkPatterns } from '../gate/patterns.ts';
@@ -156,7 +157,11 @@ function cleanRow(row: JsonValue[]): JsonValue[] {
   return row.map((value) => (typeof value === 'string' ? withoutInternalNames(withoutFiles(value)) : value));
 }
 
-/** Binds an allowed statement, if there is something to bind, without running it: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
+/**
+ * Binds an allowed statement, if there is something to bind, without running it: with EXPLAIN if there are values, else with
+ * PREPARE, which knows no parameter types. There the engine stops at a parameter whose type nothing says, and what is behind
+ * is not bound: names that do not exist are looked for with NULL for such values.
+ */
 export async function check(
   connection: DuckDBConnection,
   opened: Opened,
@@ -169,18 +174,34 @@ export async function check(
   if (passed.show !== null) return;
   checkPatterns(passed.patterns, values);
   const isComplete = statement.parameters.every((name) => values.has(name));
-  const isExplained = isComplete && statement.explain === '';
-  const prefix = isExplained ? 'EXPLAIN ' : statement.explain;
+  const isExplained = statement.explain === '';
+  const failed = (error: unknown, prefix: string) =>
+    signal.aborted ? error : toQueryError(error, failureOf(opened, prefix));
+  if (!isComplete || !isExplained) {
+    await bound(connection, statement.explain + passed.sql).catch((error: unknown) => {
+      throw failed(error, statement.explain);
+    });
+  }
+  if (!isExplained) return;
+  await bound(connection, `EXPLAIN ${passed.sql}`, values).catch((error: unknown) => {
+    if (isComplete || signal.aborted || namesNothing(error)) throw failed(error, 'EXPLAIN ');
+  });
+}
+
+/** Whether an error is about a name that does not exist, whatever the parameters are. */
+function namesNothing(error: unknown): boolean {
+  const said = engineErrorText(error);
+  return ['Referenced column "', 'Referenced table "', ' does not exist'].some((part) => said.includes(part));
+}
+
+/** Binds a statement, and runs it if values are given, with NULL for those that are missing. */
+async function bound(connection: DuckDBConnection, sql: string, values?: ReadonlyMap<string, Typed>): Promise<void> {
+  const prepared = await connection.prepare(sql);
   try {
-    const prepared = await connection.prepare(prefix + passed.sql);
-    try {
-      if (!isExplained) return;
-      bind(prepared, values);
-      await prepared.run();
-    } finally {
-      prepared.destroySync();
-    }
-  } catch (error) {
-    throw signal.aborted ? error : toQueryError(error, failureOf(opened, prefix));
+    if (values === undefined) return;
+    bind(prepared, values);
+    await prepared.run();
+  } finally {
+    prepared.destroySync();
   }
 }
