@@ -281,9 +281,10 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
     options: [
       new Option('--sql <select>', 'the result of this statement instead'),
       new Option('--result <id>', 'a kept result instead, by its query_id'),
+      new Option('--all', 'all collections, lambdas, aliases and settings instead, into a new folder'),
       new Option('--format <format>', 'csv, jsonl or parquet; default: by the name of the file, or jsonl'),
       new Option('--gzip', 'compress it; default: if the name of the file ends in .gz'),
-      new Option('--to <file>', 'the file; -: standard output').default('-'),
+      new Option('--to <file>', 'the file, or the folder of --all; -: standard output').default('-'),
       new Option('--force', 'replace a file that exists'),
     ],
     invoke: (config, [collection], options) => ({ command: 'export', config, ...exportRequest(collection, options) }),

@@ -10,6 +10,7 @@ import type { Config } from '../../settings.ts';
 import { plainText } from '../log.ts';
 import { forPerson, withService } from '../person.ts';
 import { shownProgress } from '../progress.ts';
+import { exportAll, type TakeCollection } from './export-all.ts';
 import type { ExportRequest } from './export-request.ts';
 import { requireFree, writeNewFile } from './new-file.ts';
 
@@ -36,12 +37,16 @@ export function exportData(request: ExportRequest & { config: Config }, bin: str
     async () => {
       const target = targetOf(request);
       // Before the work, and not only after it.
-      if (target.path !== undefined) await requireFree(target.path, target.force);
+      if (target.path !== undefined && request.source !== 'all') await requireFree(target.path, target.force);
       const shown = shownProgress(process.stderr);
       try {
         const take = (client: Client) => (file: ResultExport) => fetchFile(client, file, target, shown, stop.signal);
         await withService(request.config, bin, (client) =>
-          run(client, request, target, shown, stop.signal, take(client)),
+          request.source === 'all'
+            ? exportAll(client, { ...target, folder: target.path ?? '' }, stop.signal, (place, takeOne) =>
+                collectionFile(client, place, shown, stop.signal, takeOne),
+              )
+            : run(client, request.source, target, shown, stop.signal, take(client)),
         );
         return 0;
       } catch (error) {
@@ -56,8 +61,8 @@ export function exportData(request: ExportRequest & { config: Config }, bin: str
   );
 }
 
-function targetOf({ format, gzip, to, force }: ExportRequest): Target {
-  const named = to === undefined ? undefined : kindOfName(to);
+function targetOf({ source, format, gzip, to, force }: ExportRequest): Target {
+  const named = to === undefined || source === 'all' ? undefined : kindOfName(to);
   const target = {
     format: format ?? named?.format ?? 'jsonl',
     gzip: gzip || named?.isGzip === true,
@@ -77,24 +82,30 @@ type Shown = ReturnType<typeof shownProgress>;
 /** Has the service write the file, and `take` fetch it. */
 async function run(
   client: Client,
-  { source }: ExportRequest,
+  source: Exclude<ExportRequest['source'], 'all'>,
   { format }: Target,
   shown: Shown,
   signal: AbortSignal,
   take: (file: ResultExport) => Promise<void>,
 ): Promise<void> {
-  if ('collection' in source) {
-    const { workspace, collection } = source;
-    await watching(client, { collection: `${workspace}.${collection}`, format }, shown, signal, (until) =>
-      withCollectionFile(client, { workspace, collection, format }, signal, (file) => {
-        until.abort();
-        return take(file);
-      }),
-    );
-    return;
-  }
+  if ('collection' in source) return await collectionFile(client, { ...source, format }, shown, signal, take);
   const query_id = 'sql' in source ? await keptResult(client, source.sql, signal) : source.result;
   await take(await client.exportResult({ query_id, format }, { signal, timeoutMs: EXPORT_TIMEOUT_MS }));
+}
+
+async function collectionFile(
+  client: Client,
+  { workspace, collection, format }: Parameters<TakeCollection>[0],
+  shown: Shown,
+  signal: AbortSignal,
+  take: (file: ResultExport) => Promise<void>,
+): Promise<void> {
+  await watching(client, { collection: `${workspace}.${collection}`, format }, shown, signal, (until) =>
+    withCollectionFile(client, { workspace, collection, format }, signal, (file) => {
+      until.abort();
+      return take(file);
+    }),
+  );
 }
 
 /** Runs a statement, and returns the id of its whole result. */

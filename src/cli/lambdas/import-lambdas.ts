@@ -189,7 +189,7 @@ type Content = Pick<ExportedVersion, 'description' | 'query' | 'defaults'>;
 
 function contentIn({ description, sql }: QueryLambdaVersion): Content {
   const defaults = (sql?.default_parameters ?? []).map(({ name, type, value }) => {
-    return { name: name ?? '', type: type ?? ('' as const), value: value ?? null };
+    return { name: name ?? '', type: type ?? ('' as const), ...(value === undefined ? {} : { value }) };
   });
   return { description: description ?? undefined, query: sql?.query ?? '', defaults };
 }
@@ -197,7 +197,7 @@ function contentIn({ description, sql }: QueryLambdaVersion): Content {
 /** The same text for the same content: what makes the name of a version, besides the lambda. */
 function contentOf({ description, query, defaults }: Content): string {
   const parameters = defaults
-    .map(({ name, type, value }) => [name, type, value])
+    .map(({ name, type, value }) => (value === undefined ? [name, type] : [name, type, value]))
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
   return stringifyJson([description ?? '', query, parameters]);
 }

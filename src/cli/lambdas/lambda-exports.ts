@@ -12,7 +12,8 @@ export interface ExportedVersion {
   name: string;
   description: string | undefined;
   query: string;
-  defaults: { name: string; type: (typeof PARAMETER_TYPES)[number]; value: JsonValue }[];
+  /** Those without a value have none. */
+  defaults: { name: string; type: (typeof PARAMETER_TYPES)[number]; value?: JsonValue }[];
   /** Its name in the service that it comes from. */
   version: string | undefined;
   /** Tags that the export says it has. */
@@ -169,8 +170,8 @@ function contentOf(given: {
   description?: string | null | undefined;
   default_parameters?: z.infer<typeof Parameters>;
 }) {
-  const defaults = (given.default_parameters ?? []).map(({ name, type, value = null }) => {
-    return { name, type: type ?? ('' as const), value };
+  const defaults = (given.default_parameters ?? []).map(({ name, type, value }) => {
+    return { name, type: type ?? ('' as const), ...(value === undefined ? {} : { value }) };
   });
   return { description: given.description ?? undefined, defaults };
 }
