@@ -164,15 +164,18 @@ const isListWanted: Says = (message) =>
     message.slice(message.indexOf("can't be cast to the ") + "can't be cast to the ".length),
   );
 
+/** A call of a function of times, in the message that there is none for its arguments. */
+const TIME_OF_NUMBER =
+  /'(?:year|month|day|hour|minute|week|quarter|dayofweek|date_part|date_trunc|strftime|monthname|dayname)\((?:STRING_LITERAL, )?(?:BIGINT|DOUBLE)[,)]/;
+
 /** A number where a time is needed, or beside one. */
-const isNumberAsTime: Says = (message) =>
-  /^Unimplemented type for cast \((?:BIGINT|DOUBLE) -> (?:DATE|TIMESTAMP)/.test(message) ||
-  /^Cannot compare values of type (?:(?:BIGINT|DOUBLE) and type (?:DATE|TIMESTAMP)|(?:DATE|TIMESTAMP\b[A-Z ]*) and type (?:BIGINT|DOUBLE))/.test(
-    message,
-  ) ||
-  /^No function matches .*'(?:year|month|day|hour|minute|week|quarter|dayofweek|date_part|date_trunc|strftime|monthname|dayname)\((?:STRING_LITERAL, )?(?:BIGINT|DOUBLE)[,)]/.test(
-    message,
-  );
+const isNumberAsTime: Says = (message) => {
+  const [said = ''] = message.split('\n', 1);
+  if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
+  const isOfTypes =
+    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (BIGINT -> ');
+  return isOfTypes && /BIGINT|DOUBLE/.test(said) && /DATE|TIMESTAMP/.test(said);
+};
 
 const NAME_OF_TIME =
   /^Could not convert string '(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)' to INT/i;
@@ -206,7 +209,7 @@ const ADVICE: [Says, string][] = [
     "\nIt has a comma. If that is the decimal point of all values: CAST(replace(replace(x, '.', ''), ',', '.') AS DOUBLE); if it parts thousands: CAST(replace(x, ',', '') AS DOUBLE).",
   ],
   [
-    (message) => /^Could not convert string '[^']*' to BOOL\b/.test(message),
+    (message) => message.startsWith('Could not convert string ') && message.includes("' to BOOL"),
     "\nA condition is true or false, and this is text: compare it, x = 'yes', with the values that it has.",
   ],
   [

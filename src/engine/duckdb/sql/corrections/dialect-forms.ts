@@ -131,7 +131,7 @@ const inUnnest: Correct = (faulty) => {
 /** `l IN ('a', 'b')` of a list. */
 const listIn: Correct = (faulty) => {
   const { said, list, at } = faulty;
-  if (!/^Type VARCHAR with value .* can't be cast to the destination type VARCHAR\[\]$/.test(said)) return [];
+  if (!said.startsWith('Type VARCHAR with value ') || !said.endsWith(' type VARCHAR[]')) return [];
   if (list[at]?.kind !== 'string') return [];
   let open = at - 1;
   while (open > 0 && (list[open]?.kind === 'string' || isMark(list[open], ','))) open -= 1;
