@@ -155,14 +155,14 @@ try {
     (run) => call('create_collection', { workspace: 'commons', name: `old${run}` }),
     (run) => call('delete_collection', { workspace: 'commons', collection: `old${run}` }),
   );
-  const lambda = { workspace: 'commons', queryLambda: 'far' };
+  const lambda = { workspace: 'commons', lambda: 'far' };
   await call('create_lambda', {
     workspace: 'commons',
     name: 'far',
     sql: { query: 'SELECT * FROM trips WHERE km > 990' },
   });
   const { structuredContent } = await call('list_lambda_versions', lambda);
-  await call('tag_lambda_version', { ...lambda, tag_name: 'prod', version: versionOf(structuredContent) });
+  await call('tag_lambda_version', { ...lambda, tag: 'prod', version: versionOf(structuredContent) });
   await travel('a lambda by tag', undefined, () => call('execute_lambda_tag', { ...lambda, tag: 'prod' }));
   await startLocal();
 } finally {

@@ -10,8 +10,11 @@ export interface NewDocument {
   declared?: ReadonlyMap<string, DeclaredType> | undefined;
 }
 
-/** `time`: a date or timestamp; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions. */
-export type DeclaredType = 'time' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
+/**
+ * `time`: a date or timestamp; `datetime`: a timestamp without a zone that SQL computed, which is UTC in a column of times that
+ * have one; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions.
+ */
+export type DeclaredType = 'time' | 'datetime' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
 
 /** What is known of a document beside its text. */
 export interface KnownDocument {

@@ -20,7 +20,9 @@ function say(message: string): void {
 }
 
 function titleOf({ context }: Bridge): string {
-  const [workspace, lambda, tag] = ['workspace', 'queryLambda', 'tag'].map((name) => textOf(input[name]));
+  // The API's own name is understood, too.
+  const lambda = textOf(input['lambda']) ?? textOf(input['queryLambda']);
+  const [workspace, tag] = ['workspace', 'tag'].map((name) => textOf(input[name]));
   if (lambda !== undefined) return `${workspace ?? ''}.${lambda}${tag === undefined ? '' : ` (${tag})`}`;
   return textOf(context.toolInfo?.tool.title) === undefined || input['query'] !== undefined
     ? 'Query result'

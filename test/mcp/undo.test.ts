@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function lastLine(tool: string, about: () => unknown): Promise<string> {
+async function lastLine(tool: string, about: () => unknown, offered?: ReadonlyMap<string, unknown>): Promise<string> {
   const { client } = fakeClient({
     getAbout: about,
     getCollection: () => ({ name: 'c', stats: { doc_count: 3 } }),
@@ -33,7 +33,7 @@ async function lastLine(tool: string, about: () => unknown): Promise<string> {
   const found = rowTools().get(tool);
   if (found === undefined) throw new Error(`no tool ${tool}`);
   const args = { ...PLACE, data: [{ _id: 'x' }] };
-  return (await blastRadius(client, found, args, undefined)).message.split('\n').at(-1) ?? '';
+  return (await blastRadius({ client, signal: undefined, offered }, found, args)).message.split('\n').at(-1) ?? '';
 }
 
 const NOT = 'This cannot be undone.';
@@ -67,6 +67,14 @@ describe('the question of a tool that deletes', () => {
       expect(await lastLine(tool, none)).toBe(NOT);
     },
   );
+
+  it('names the tool that undoes it to whoever has that tool', async () => {
+    const offered = new Map([['restore_from_trash', {}]]);
+    expect(await lastLine('delete_collection', () => ({ trash_days: 7 }), offered)).toMatch(
+      /^It goes to the trash: .* `colloquy trash restore`, and this assistant with restore_from_trash\.$/,
+    );
+    expect(await lastLine('delete_collection', () => ({ trash_days: 0 }), offered)).toBe(NOT);
+  });
 
   it.each(['delete_alias', 'delete_lambda_tag'])('says of %s that it cannot', async (tool) => {
     expect(await lastLine(tool, () => ({ trash_days: 7 }))).toBe(NOT);

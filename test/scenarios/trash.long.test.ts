@@ -60,7 +60,7 @@ describe.each([legacyStdio, modernStdio])('an undo, over $name', (driver) => {
     await call('delete_documents', { ...place, ids: ['a'] });
     expect(await rows()).toHaveLength(1);
     expect(questions[0]?.split('\n').at(-1)).toMatch(
-      /^It goes to the trash: an operator can restore it until \d{4}-\d\d-\d\d with `colloquy trash restore`\.$/,
+      /^It goes to the trash: an operator can restore it until \d{4}-\d\d-\d\d with `colloquy trash restore`, and this assistant with restore_from_trash\.$/,
     );
     expect(trash('restore', idOf('documents'))).toMatchObject({
       status: 0,

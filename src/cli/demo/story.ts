@@ -34,7 +34,7 @@ function asked(question: string, query: string, expected: Step['expected'], netw
   return { question, tool: 'run_query', arguments: { query, ...given }, expected };
 }
 
-const LAMBDA = { workspace: 'demo', queryLambda: 'felt' };
+const LAMBDA = { workspace: 'demo', lambda: 'felt' };
 const COLLECTIONS = {
   tool: 'list_collections',
   arguments: {},
@@ -89,7 +89,7 @@ FROM demo.earthquakes GROUP BY geometry.coordinates[3] > 300 ORDER BY quakes`,
     tool: 'create_lambda',
     arguments: {
       workspace: 'demo',
-      name: 'felt',
+      lambda: 'felt',
       sql: {
         query: `SELECT properties.place AS place, properties.mag AS mag, properties.felt AS reports
 FROM demo.earthquakes WHERE properties.felt >= :people ORDER BY reports DESC`,

@@ -44,6 +44,14 @@ export interface Blast {
 
 type Call = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;
 
+/** Who asks, of which service. */
+export interface Asking {
+  client: Client;
+  signal: AbortSignal | undefined;
+  /** The tools of the assistant that asks, by name. */
+  offered?: ReadonlyMap<string, unknown> | undefined;
+}
+
 /** What is known of a delete before it is made. */
 export interface Impact extends Blast {
   /** What it means, without its beginning and end. */
@@ -61,15 +69,10 @@ export interface Impact extends Blast {
  * Rejects if it makes no sense to ask a human: `not_found` if there is no target, or the service's own error if it
  * would refuse the delete.
  */
-export async function blastRadius(
-  client: Client,
-  tool: RowTool,
-  args: Arguments,
-  signal: AbortSignal | undefined,
-): Promise<Blast> {
+export async function blastRadius(asking: Asking, tool: RowTool, args: Arguments): Promise<Blast> {
   const unnamable = nameRefusal(deletionOf(tool, args));
   if (unnamable !== undefined) throw unnamable;
-  const { refusal, lines: _, until: __, ...blast } = await impactOf(client, tool, args, signal);
+  const { refusal, lines: _, until: __, ...blast } = await impactOf(asking, tool, args);
   if (refusal !== undefined) throw refusal;
   return blast;
 }
@@ -83,19 +86,14 @@ function deletionOf({ row }: RowTool, args: Arguments): Deletion {
  * Finds out what a delete means: the target, its documents or the named ones, what lies below it and what depends on it.
  * How to find out is read from the contract's paths, so this works for every endpoint that deletes. Rejects `not_found`.
  */
-export async function impactOf(
-  client: Client,
-  tool: RowTool,
-  args: Arguments,
-  signal: AbortSignal | undefined,
-): Promise<Impact> {
+export async function impactOf({ client, signal, offered }: Asking, tool: RowTool, args: Arguments): Promise<Impact> {
   const { row } = tool;
   const { path } = row;
   const deletion = deletionOf(tool, args);
   const read: Read = (operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
   const about = aboutOnce(client, signal);
   const until = row.trash === true ? await keptUntil(about) : undefined;
-  const undo = undoLine(until);
+  const undo = undoLine(until, offered);
   const under = await contentsUnder({ client, read, signal }, path);
   const { thing: target, exact } = await findTarget(read, path, args).catch((error: unknown) => {
     // A name such as "self" is refused whether or not there is a list that has it.
@@ -211,10 +209,11 @@ export async function keptUntil(about: About): Promise<string | undefined> {
   return days <= 0 ? undefined : new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Whether a delete can be undone, in words for the human who is asked. */
-export function undoLine(until: string | undefined): string {
+/** Whether a delete can be undone, and by whom, in words for the human who is asked. */
+export function undoLine(until: string | undefined, offered?: Asking['offered']): string {
   if (until === undefined) return NOT_UNDONE;
-  return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`.`;
+  const also = offered?.has('restore_from_trash') === true ? ', and this assistant with restore_from_trash' : '';
+  return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`${also}.`;
 }
 
 function lockedOutLine(isSure: boolean): string {

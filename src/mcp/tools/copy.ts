@@ -141,7 +141,7 @@ function told({ source, target, aliases, isRespelled, file, retyped, ...filled }
     },
     ...(isWhole ? {} : { isError: true }),
     next: isWhole
-      ? `${isRespelled ? 'Times are spelled anew, as 2026-01-31T08:00:00.000000Z; they are the same times. ' : ''}Aliases and query lambdas go on naming the old one.`
+      ? `${isRespelled ? 'Times are spelled anew, as 2026-01-31T08:00:00.000000Z, without Z if they have no zone; they are the same times. ' : ''}Aliases and query lambdas go on naming the old one.`
       : `The copy is not whole${isUnsure ? ', and whether more is in it is not known' : ''}: delete the new collection if it exists, and copy again once the cause is gone.`,
   };
   return warned(shown, warnings);

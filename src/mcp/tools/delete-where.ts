@@ -28,7 +28,7 @@ const WARNING_CHARS_MAX = 300;
  * What goes, as the service has selected it: now, unless a human was `shown` a selection, whose answer is for that one.
  * The human sees the whole condition; once the selection has expired, the documents are other ones.
  */
-async function blastOf({ client, signal }: ToolContext, given: Arguments, shown?: string): Promise<Blast> {
+async function blastOf({ client, signal, offered }: ToolContext, given: Arguments, shown?: string): Promise<Blast> {
   const input = given as unknown as WhereInput;
   const { workspace, collection, where } = input;
   const selected = await orUnknown(
@@ -42,7 +42,7 @@ async function blastOf({ client, signal }: ToolContext, given: Arguments, shown?
       'Cannot delete documents: the condition is true for none. Look with run_query what the fields hold.',
     );
   }
-  const undo = undoLine(await keptUntil(aboutOnce(client, signal)));
+  const undo = undoLine(await keptUntil(aboutOnce(client, signal)), offered);
   const what = whatOf('Delete documents by a condition', ['workspace', 'collection'], given);
   return {
     what,

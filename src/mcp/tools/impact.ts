@@ -83,7 +83,7 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
   if (kind === 'virtual_instance') return describeInstance(context, input.name);
   const { client, signal } = context;
   const { tool, args } = deletionOf({ ...input, kind });
-  const { lines, refusal, extent, typedName, undo, until } = await impactOf(client, tool, args, signal);
+  const { lines, refusal, extent, typedName, undo, until } = await impactOf({ client, signal }, tool, args);
   const canRestore = until !== undefined && context.offered?.has('restore_from_trash') === true;
   const counts = Object.entries(extent).map(([what, { count }]) => [what, count]);
   return {

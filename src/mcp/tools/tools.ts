@@ -50,7 +50,7 @@ function toolOf(rowTool: RowTool): Tool {
     },
     renamed: (sent) => renamedIn(rowTool.arguments, sent),
     ...(row.effect === 'delete'
-      ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
+      ? { blast: (context: ToolContext, input: Arguments) => blastRadius(context, rowTool, input) }
       : {}),
     run: async (context, input, blast) => {
       const { client, signal } = context;

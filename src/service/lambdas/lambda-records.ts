@@ -40,9 +40,12 @@ export function requireVersion(
 ): { lambda: LambdaRecord; version: LambdaVersionRecord } {
   const lambda = requireLambda(catalog, workspace, name);
   if (lambda.versions.includes(version)) return { lambda, version: versionOf(catalog, lambda, version) };
+  // A version may be meant by a tag, such as `latest`; the tag may have moved since whoever gives it has looked.
+  const tag = tagsOf(lambda).find((one) => one.name === version);
+  const meant = tag === undefined ? '' : ` "${tag.name}" is a tag: its version is "${tag.version}".`;
   throw new ApiError(
     'not_found',
-    `Query Lambda "${name}" (version "${shortened(version)}") not found in workspace "${workspace}".`,
+    `Query Lambda "${name}" (version "${shortened(version)}") not found in workspace "${workspace}".${meant}`,
     { messageKey: 'QUERY_NOT_FOUND' },
   );
 }

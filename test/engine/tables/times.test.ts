@@ -338,6 +338,26 @@ test('an alias shows times as they were written, where its collections spell the
   ]);
 });
 
+test('what is computed of a time has a zone where the time has one', async () => {
+  await add([{ made: '2024-05-01T10:00:00+02:00', own: '2024-05-01T10:00:00', o: { made: '2024-05-01T10:00:00Z' } }]);
+  expect(await rowsOf(engine, 'SELECT made, own, o FROM docs')).toEqual([
+    ['2024-05-01T10:00:00+02:00', '2024-05-01T10:00:00', { made: '2024-05-01T10:00:00Z' }],
+  ]);
+  const sql = `SELECT max(made), date_trunc('day', made), made AT TIME ZONE 'Europe/Berlin', max(own),
+    date_trunc('day', own), own AT TIME ZONE 'Europe/Berlin', max(o.made) FROM docs GROUP BY ALL`;
+  expect(await rowsOf(engine, sql)).toEqual([
+    [
+      '2024-05-01T08:00:00.000000Z',
+      '2024-05-01T00:00:00.000000Z',
+      '2024-05-01T10:00:00.000000',
+      '2024-05-01T10:00:00.000000',
+      '2024-05-01T00:00:00.000000',
+      '2024-05-01T08:00:00.000000Z',
+      '2024-05-01T10:00:00.000000Z',
+    ],
+  ]);
+});
+
 test('JSON is compared with times as text is: of an alias over dates and times, for one', async () => {
   await engine.commit([
     { do: 'createCollection', table: 'v', workspace: 'commons', name: 'days', recognizeTimes: true },

@@ -53,6 +53,61 @@ describe('field_mappings', () => {
     ]);
   });
 
+  it('that make a time without a zone store it without one, and with one what has one', async () => {
+    const of = (field: string, sql: string) => ({
+      name: field,
+      input_fields: [{ field_name: 'd' }],
+      output_field: output(field, sql),
+    });
+    const instant = 'CAST(:d AS TIMESTAMPTZ)';
+    const field_mappings = [of('local', `${instant} AT TIME ZONE 'Europe/Berlin'`), of('instant', instant)];
+    const name = await create({ field_mappings });
+    await add(name, '{"d":"2024-07-01T10:00:00Z"}');
+    expect(
+      await select(`SELECT local, instant, local + INTERVAL 1 HOUR AS "later", typeof(local) AS t FROM ${name}`),
+    ).toEqual([
+      {
+        local: '2024-07-01T12:00:00.000000',
+        instant: '2024-07-01T10:00:00.000000Z',
+        later: '2024-07-01T13:00:00.000000',
+        t: 'datetime',
+      },
+    ]);
+  });
+
+  it.each([
+    [
+      'field_mappings',
+      {
+        field_mappings: [
+          {
+            name: 'm',
+            input_fields: [{ field_name: 'd', is_drop: true }],
+            output_field: output('at', 'CAST(:d AS TIMESTAMP)'),
+          },
+        ],
+      },
+    ],
+    [
+      'field_mapping_query',
+      { field_mapping_query: { sql: 'SELECT _id, coalesce(CAST(d AS TIMESTAMP)) AS "at" FROM _input' } },
+    ],
+  ])('a time without a zone is UTC in a column whose times have one: %s', async (_, settings) => {
+    const name = await create({ recognize_times: true, ...settings });
+    // As what the same mapping stored when it had a zone.
+    await add(name, '{"_id":"a"}');
+    const patch = [{ op: 'add', path: '/at', value: '2024-01-01T10:00:00.000000Z' }];
+    await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'a', patch }] });
+    const answer = await add(name, '{"_id":"b","d":"2024-01-02T10:00:00"}', '{"_id":"c","d":"2024-01-03"}');
+    expect(answer.body.warnings ?? []).toEqual([]);
+    const rows = await select(`SELECT "at", epoch("at") AS s, typeof("at") AS t FROM ${name} ORDER BY _id`);
+    expect(rows).toEqual([
+      { at: '2024-01-01T10:00:00.000000Z', s: 1_704_103_200, t: 'timestamp' },
+      { at: '2024-01-02T10:00:00.000000Z', s: 1_704_189_600, t: 'timestamp' },
+      { at: '2024-01-03T00:00:00.000000Z', s: 1_704_240_000, t: 'timestamp' },
+    ]);
+  });
+
   it.each([
     ['text', 'upper(:a)'],
     ['an object, as clients have it', { sql: 'upper(:a)' }],

@@ -65,6 +65,10 @@ describe('tagLambdaVersion', () => {
     expect(version.body.message).toBe(
       'Query Lambda "report" (version "0123456789abcdef") not found in workspace "commons".',
     );
+    const latest = (await api.latest('report')).body.data.version.version;
+    expect((await api.tag('report', 'x', 'latest')).body.message).toBe(
+      `Query Lambda "report" (version "latest") not found in workspace "commons". "latest" is a tag: its version is "${latest}".`,
+    );
     expect((await api.tag('qqqqqqqq', 'x', a)).body.message_key).toBe('QUERY_NOT_FOUND');
     // A version of another lambda is not a version of this one.
     const other = hashIn(await api.create('other', 'SELECT 9'));

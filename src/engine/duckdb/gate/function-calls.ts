@@ -1,6 +1,6 @@
 import { nearest } from '../../../contract/nearest.ts';
 import { RENAMED_FUNCTIONS } from '../sql/compat.ts';
-import { SEARCH_INSTEAD, UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
+import { EACH_INSTEAD, SEARCH_INSTEAD, UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
 import { foldName } from '../sql/names.ts';
@@ -77,10 +77,15 @@ function structureRefusal(call: Node, name: string): string | null {
   return `The structure of ${name}() must be written out as text, without VARIANT.`;
 }
 
+/** Functions in FROM of other dialects that make rows of a list, and of an object. */
+const LIST_ROWS = /^(?:flatten|jsonb?_array_elements(?:_text)?|explode|posexplode|openjson)$/i;
+const OBJECT_ROWS = /^jsonb?_each(?:_text)?$/i;
+
 function hintFor(name: string, allowed: ReadonlySet<string>): string {
   const instead = allowed === SCALAR_FUNCTIONS ? WRITTEN_INSTEAD.get(name.toLowerCase()) : undefined;
   if (instead !== undefined) return ` Write ${instead}, for example.`;
-  if (allowed === TABLE_FUNCTIONS && /^flatten$/i.test(name)) return ` ${UNNEST_INSTEAD}`;
+  if (allowed === TABLE_FUNCTIONS && LIST_ROWS.test(name)) return ` ${UNNEST_INSTEAD}`;
+  if (allowed === TABLE_FUNCTIONS && OBJECT_ROWS.test(name)) return ` ${EACH_INSTEAD}`;
   if (/setting/i.test(name)) return '';
   // Those of our own making end so.
   const called = allowed === SCALAR_FUNCTIONS ? [...OPERATORS_CALLED, ...allowed] : allowed;

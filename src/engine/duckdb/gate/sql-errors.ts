@@ -69,6 +69,9 @@ function writtenFor(message: string, { body }: Statement, tables: readonly Named
   if (quoted !== -1 && isCompared(list, quoted)) {
     return `\nDouble quotes name a field. A text stands in single ones: ${quoteText(name)}.`;
   }
+  if (/^rownum$/i.test(name)) {
+    return '\nThere is no ROWNUM: end the query with LIMIT 10; row_number() OVER (ORDER BY x) numbers rows.';
+  }
   if (!DATE_PART.test(name)) return '';
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
 }
@@ -161,10 +164,30 @@ const isListWanted: Says = (message) =>
     message.slice(message.indexOf("can't be cast to the ") + "can't be cast to the ".length),
   );
 
+/** A call of a function of times, in the message that there is none for its arguments. */
+const TIME_OF_NUMBER =
+  /'(?:year|month|day|hour|minute|week|quarter|dayofweek|date_part|date_trunc|strftime|monthname|dayname)\((?:STRING_LITERAL, )?(?:BIGINT|DOUBLE)[,)]/;
+
+/** A number where a time is needed, or beside one. */
+const isNumberAsTime: Says = (message) => {
+  const [said = ''] = message.split('\n', 1);
+  if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
+  const isOfTypes =
+    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (BIGINT -> ');
+  return isOfTypes && /BIGINT|DOUBLE/.test(said) && /DATE|TIMESTAMP/.test(said);
+};
+
+const NAME_OF_TIME =
+  /^Could not convert string '(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)' to INT/i;
+
 /** Advice for messages that do not say what to do. */
 const ADVICE: [Says, string][] = [
   [isAboutJson, "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$')."],
   [isListWanted, '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).'],
+  [
+    isNumberAsTime,
+    '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
+  ],
   [
     (message) => /argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/.test(message),
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
@@ -184,6 +207,14 @@ const ADVICE: [Says, string][] = [
   [
     (message) => /^Could not convert string '-?\d[\d.]*,[\d.,]+' to/.test(message),
     "\nIt has a comma. If that is the decimal point of all values: CAST(replace(replace(x, '.', ''), ',', '.') AS DOUBLE); if it parts thousands: CAST(replace(x, ',', '') AS DOUBLE).",
+  ],
+  [
+    (message) => message.startsWith('Could not convert string ') && message.includes("' to BOOL"),
+    "\nA condition is true or false, and this is text: compare it, x = 'yes', with the values that it has.",
+  ],
+  [
+    (message) => NAME_OF_TIME.test(message),
+    "\nThe parts of a time are numbers: month(t) = 6. Their names are monthname(t) = 'June' and dayname(t) = 'Monday'.",
   ],
   [
     (message) => message.startsWith('Key name for struct_extract needs'),

@@ -158,19 +158,32 @@ function isOfJson(node: Node): boolean {
   return /^json_(?:each|tree)$/.test(foldName(textOf(call['function_name'])));
 }
 
+/** What no JSON but a text begins with, behind its quote. */
+const BEGINS_TEXT = /^(?![tfn])\p{L}/iu;
+
+/** `o->'k' LIKE 'y%'`: the engine parses the arrow as that of a lambda. */
+function quotedPart({ lhs, expr }: Node, text: string): string | undefined {
+  const path = isNode(lhs) ? textsOf(lhs['column_names']).join('.') : '';
+  const name = isNode(expr) ? constantText(expr) : undefined;
+  if (path === '' || name === undefined) return undefined;
+  return `${path}->${quoteText(name)} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: ${path}->>${quoteText(name)} is the text.`;
+}
+
 /**
  * `e.value LIKE 'y%'` of json_each: the text of JSON begins with a quote, but for numbers, objects, lists, true, false and
  * null.
  */
 function quotedText(node: Node, ofJson: ReadonlySet<string>): string | undefined {
-  if (ofJson.size === 0 || !MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
+  if (!MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
   const [given, pattern] = nodesOf(node['children']);
   const value = given !== undefined && isNode(given['child']) ? given['child'] : given;
-  const path = textsOf(value?.['column_names']);
   const text = constantText(pattern) ?? '%';
+  if (value?.['class'] === 'LAMBDA') return BEGINS_TEXT.test(text) ? quotedPart(value, text) : undefined;
+  if (ofJson.size === 0) return undefined;
+  const path = textsOf(value?.['column_names']);
   const isValue = path.length <= 2 && foldName(path.at(-1) ?? '') === 'value';
   const isOfThis = ofJson.has(path.length === 2 ? foldName(path[0] ?? '') : '');
-  if (!isValue || !isOfThis || !/^(?![tfn])\p{L}/iu.test(text)) return undefined;
+  if (!isValue || !isOfThis || !BEGINS_TEXT.test(text)) return undefined;
   const shown = path.join('.');
   return `${shown} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: (${shown}->>'$') is the text.`;
 }

@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBStructType, type DuckDBType } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { cut } from '../../../contract/text.ts';
@@ -86,6 +86,9 @@ function tooLarge(): ApiError {
   );
 }
 
+/** The types of times that do not lack a zone: a day has none to lack. */
+const TIMES: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.DATE, DuckDBTypeId.TIMESTAMP_TZ]);
+
 /** One expression of those that are computed together. */
 interface Part {
   sql: string;
@@ -97,6 +100,7 @@ interface Part {
 /** A decimal counts as declared only if the expression names the type: numbers with a fraction are decimals in SQL. */
 function declaredOf(type: DuckDBType, sql: string): DeclaredType | undefined {
   const declared = declaredBy(type);
+  if (declared === 'time') return TIMES.has(type.typeId) ? declared : 'datetime';
   return isDecimal(declared) && !DECIMAL_NAMED.test(sql) ? undefined : declared;
 }
 

@@ -1,5 +1,6 @@
 import { restFor } from '../../../contract/turns/turns.ts';
 import { parseFormat, writtenFormat } from './compat/formats.ts';
+import { arrowEdits, isArrow } from './forms/arrows.ts';
 import {
   arrayEdits,
   countIfEdits,
@@ -105,7 +106,7 @@ export function hasSecondSpelling(list: TokenList, index: number): boolean {
   return (wordOf(list[index]) === 'length' && isMark(list[index + 1], '(')) || isWideType(list, index);
 }
 
-const MAY_HAVE_FORMS = new RegExp(`\\b(?:${[...FORMS.keys()].join('|')})\\b`, 'i');
+const MAY_HAVE_FORMS = new RegExp(`->|\\b(?:${[...FORMS.keys()].join('|')})\\b`, 'i');
 
 /** Whether a word with brackets is the name of a table, or of an entry of WITH, with its columns. */
 function isTableName(list: TokenList, index: number): boolean {
@@ -119,12 +120,14 @@ function isTableName(list: TokenList, index: number): boolean {
 async function editsOf(sql: string, second: ReadonlySet<number>): Promise<Edit[]> {
   const list = tokenList(sql);
   const edits: Edit[] = [];
+  const keys = new Map<number, number>();
   const reading: Reading = { sql, list, clauses: new Clauses(), second };
   await restFor(sql);
   for (let index = 0; index < list.length; index++) {
     const token = list[index] as Token;
     const form = token.kind === 'word' && !isTableName(list, index) ? FORMS.get(wordOf(token)) : undefined;
     if (form !== undefined) for (const edit of form(reading, index)) edits.push(edit);
+    if (isArrow(list, index)) edits.push(...arrowEdits(list, index, keys));
     if (second.has(token.start) && !hasSecondSpelling(list, index))
       edits.push({ start: token.start, end: token.start, text: 'AS ' });
     reading.clauses.see(token, list[index - 1]);

@@ -60,6 +60,8 @@ const DIALECTS: readonly [word: RegExp, instead: string][] = [
   ],
   [/^script$/, `Scripts are not available. ${SCRIPT_INSTEAD}`],
   [/^minus$/, 'Write EXCEPT instead of MINUS.'],
+  [/^apply$/, UNNEST_INSTEAD],
+  [/^columns$/, UNNEST_INSTEAD],
   [/^lateral$/, 'Write FROM t, UNNEST(t.items) AS u(item) instead of LATERAL VIEW.'],
 ];
 /** The same for calls with an AS in them, at which the parser stops. */
@@ -86,6 +88,9 @@ function dialectHint(list: readonly Token[], index: number): string | null {
   }
   if (before?.text === '(' && /^timestamp$/.test(wordOf(list[index - 2]))) {
     return 'Write x::TIMESTAMP instead of TIMESTAMP(x).';
+  }
+  if (wordOf(here) === 'with' && wordOf(list[index + 1]) === 'offset') {
+    return 'Write UNNEST(x) WITH ORDINALITY AS u(item, nr) instead of WITH OFFSET: nr counts from 1.';
   }
   if (list.some((token) => wordOf(token) === 'flatten')) return UNNEST_INSTEAD;
   if (hasColonPath(list.slice(Math.max(0, index - 6), index + 2))) return COLON_INSTEAD;

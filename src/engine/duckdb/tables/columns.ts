@@ -4,6 +4,7 @@ import type { NewDocument } from '../../engine.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { opaqueText } from '../sql/opaque-text.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
+import { computedTimeIn } from '../values/time-text.ts';
 
 /** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */
 export const TABLE_FORM = 2;
@@ -101,7 +102,7 @@ export interface Fitting {
 
 /** Widens a table's columns, document by document. */
 export interface TableWidening {
-  /** Makes room for a document; `declared` as in `NewDocument`. */
+  /** Makes room for a document, whose computed times get the zone that its columns have; `declared` as in `NewDocument`. */
   add(fields: JsonObject, declared?: NewDocument['declared']): Fitting;
   /** The table; the very one given at the start if nothing changed. */
   result(): TableShape;
@@ -138,7 +139,9 @@ export function widenTable(table: TableShape): TableWidening {
           continue;
         }
         const already = intake?.misfits ?? 0;
-        if (intake !== undefined) intake.declared = declared?.get(key);
+        const type = declared?.get(key);
+        if (type === 'datetime') fields[key] = computedTimeIn(fields[key] ?? null, before);
+        if (intake !== undefined) intake.declared = type;
         const after = widen(before ?? 'null', fields[key], intake);
         if (intake !== undefined && intake.misfits > already && !strays.has(key)) {
           strays.add(key);

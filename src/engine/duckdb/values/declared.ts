@@ -12,7 +12,7 @@ import { AS_NUMBERS, DECIMAL_DIGITS_MAX, exactDecimal } from './values.ts';
  */
 
 /** The shape of a column of a declared type, but for times, whose shape has how they are spelled. */
-export type DeclaredShape = Exclude<DeclaredType, 'time'>;
+export type DeclaredShape = Exclude<DeclaredType, 'time' | 'datetime'>;
 type DecimalShape = Extract<DeclaredShape, `decimal ${string}`>;
 /** The shape of a column whose values documents have as text, or as a number, and the engine as another type. */
 export type TypedShape = TimeShape | DeclaredShape;
@@ -47,7 +47,7 @@ export function declaredSqlType(shape: DeclaredShape): string {
 }
 
 /** What the type of an expression declares of its values; undefined: nothing, they are as JSON has them. */
-export function declaredBy(type: DuckDBType): DeclaredType | undefined {
+export function declaredBy(type: DuckDBType): 'time' | DeclaredShape | undefined {
   switch (type.typeId) {
     case DuckDBTypeId.DATE:
     case DuckDBTypeId.TIMESTAMP:

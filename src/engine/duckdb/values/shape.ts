@@ -118,7 +118,9 @@ export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intak
 /** The type, if it is none of JSON, that the first value of a place gives it. */
 function typedFor(value: JsonValue, { times, declared }: Intake): TypedShape | undefined {
   if (isDeclaredShape(declared) && typedIn(value, declared) !== undefined) return declared;
-  return typeof value === 'string' && (times || declared === 'time') ? timeShapeOf(value) : undefined;
+  return typeof value === 'string' && (times || declared === 'time' || declared === 'datetime')
+    ? timeShapeOf(value)
+    : undefined;
 }
 
 function misfit(shape: Shape, intake: Intake | undefined): Shape {

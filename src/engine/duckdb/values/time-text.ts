@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../../contract/json/json.ts';
+
 /*
  * Times in documents are text. A column of times keeps how its first one was spelled, as a template: `time ` and the text
  * with every digit but those of the zone as 0. A text that its template does not give back is a stray, which disagrees
@@ -72,6 +74,16 @@ export function timeIn(text: string, shape: TimeShape): string | undefined {
   const { date, clock, fraction, zone } = parts;
   if (type === 'DATE') return date;
   return `${date} ${clock || SECONDS}.${fraction.slice(0, FRACTION_MAX).padEnd(FRACTION_MAX, '0')}${zone}`;
+}
+
+/**
+ * A time without a zone that SQL computed, for a column of this shape: in UTC if the column's times have a zone. Such a
+ * column may be older than the SQL, and would count every such time as one that does not fit.
+ */
+export function computedTimeIn(value: JsonValue, shape: unknown): JsonValue {
+  if (typeof value !== 'string' || !isTimeShape(shape) || zoneOf(templateOf(shape)) === '') return value;
+  const own = timeShapeOf(value);
+  return own !== undefined && timeType(own) === 'TIMESTAMP' ? `${value}Z` : value;
 }
 
 /** The text that a column's time came from, given as the engine writes it, in UTC. */

@@ -3,7 +3,7 @@ import {
   DuckDBTimestampMillisecondsValue,
   DuckDBTimestampNanosecondsValue,
   DuckDBTimestampSecondsValue,
-  type DuckDBTimestampTZValue,
+  DuckDBTimestampTZValue,
   type DuckDBTimestampValue,
 } from '@duckdb/node-api';
 
@@ -40,7 +40,7 @@ function isoText(micros: bigint, lastDigits: string): string | undefined {
   const ms = Number.isSafeInteger(near) ? Math.floor(near / 1_000) : Number((micros - modulo(micros)) / 1_000n);
   if (Math.abs(ms) > DATE_MS_MAX) return undefined;
   const rest = Number.isSafeInteger(near) ? near - ms * 1_000 : Number(modulo(micros));
-  return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}${lastDigits}Z`;
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}${lastDigits}`;
 }
 
 /** The remainder below 1,000, never negative. */
@@ -48,13 +48,22 @@ function modulo(value: bigint): bigint {
   return ((value % 1_000n) + 1_000n) % 1_000n;
 }
 
-/** ISO-8601 in UTC with microseconds (nanoseconds if there are any), or `infinity`. */
+/**
+ * ISO-8601 with microseconds (nanoseconds if there are any), or `infinity`. Only an instant has a `Z`: a time without a zone
+ * may be that of any place, such as what AT TIME ZONE gives.
+ */
 export function timestampText(value: Timestamp): string {
   const [ticks, nanosPerTick] = ticksOf(value);
   if (ticks === INFINITY_TICKS) return 'infinity';
   if (ticks === -INFINITY_TICKS) return '-infinity';
-  if (nanosPerTick !== 1n) return isoText(ticks * (nanosPerTick / 1_000n), '') ?? value.toString();
+  const text = digitsText(ticks, nanosPerTick);
+  if (text === undefined) return value.toString();
+  return value instanceof DuckDBTimestampTZValue ? `${text}Z` : text;
+}
+
+function digitsText(ticks: bigint, nanosPerTick: bigint): string | undefined {
+  if (nanosPerTick !== 1n) return isoText(ticks * (nanosPerTick / 1_000n), '');
   const nanos = modulo(ticks);
   const lastDigits = nanos === 0n ? '' : String(nanos).padStart(3, '0');
-  return isoText((ticks - nanos) / 1_000n, lastDigits) ?? value.toString();
+  return isoText((ticks - nanos) / 1_000n, lastDigits);
 }

@@ -144,7 +144,7 @@ export const TIMES: readonly CompatFunction[] = [
   {
     name: 'TIME_BUCKET',
     example: "TIME_BUCKET(HOURS(6), TIMESTAMP '2024-03-01 07:30:00')",
-    gives: '2024-03-01T06:00:00.000000Z',
+    gives: '2024-03-01T06:00:00.000000',
   },
   {
     name: 'PARSE_TIMESTAMP',
@@ -158,7 +158,7 @@ export const TIMES: readonly CompatFunction[] = [
     listedWith: 'PARSE_TIMESTAMP',
     macro: parseAs('TIMESTAMP'),
     example: "PARSE_DATETIME('%Y-%m-%d %H', '2024-03-01 07')",
-    gives: '2024-03-01T07:00:00.000000Z',
+    gives: '2024-03-01T07:00:00.000000',
   },
   {
     name: 'PARSE_DATE',
@@ -192,7 +192,7 @@ export const TIMES: readonly CompatFunction[] = [
       ),
     ],
     example: "PARSE_DATETIME_ISO8601('2024-03-01T07:00:00')",
-    gives: '2024-03-01T07:00:00.000000Z',
+    gives: '2024-03-01T07:00:00.000000',
   },
   {
     name: 'PARSE_DATE_ISO8601',
@@ -322,6 +322,6 @@ export const TIMES: readonly CompatFunction[] = [
       '(y, mo, d, h, mi, s, us) AS make_timestamp(y, mo, d, h, mi, s + us / 1000000.0)',
     ],
     example: "DATETIME(TIMESTAMPTZ '2024-03-01 06:00:00+00', 'Europe/Berlin')",
-    gives: '2024-03-01T07:00:00.000000Z',
+    gives: '2024-03-01T07:00:00.000000',
   },
 ].map((one) => ({ group: 'Time', ...one }));

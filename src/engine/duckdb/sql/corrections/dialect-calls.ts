@@ -1,87 +1,9 @@
+import { SAME_CALLS } from '../dialects.ts';
 import { wordOf } from '../forms/edit.ts';
 import { tokenList } from '../token-list.ts';
 import { formatHere } from './format-codes.ts';
 
-/**
- * Calls of other SQL dialects, and the same call here: `{1}` is its first argument, `{*}` all. What an argument may be is
- * for the engine to say; of several the first that is valid counts. `{part}` is a part of a time, a word, as text; `{unit}`
- * the same as a word, `{format}` a format in the engine's own form, `{in}` is in brackets already. What is no call is put into brackets.
- */
-const CALLS = `
-  add_months             {1} + {2} * INTERVAL 1 MONTH
-  array_size             len({1})
-  arrays_zip             list_zip({*})
-  charindex              strpos({2}, {1})
-  collect_list           list({1})
-  collect_set            list(DISTINCT {1})
-  curdate                current_date
-  date_format            strftime({1}, {format 2})
-  dateadd                {3} + INTERVAL ({in 2}) {unit 1}
-  date_add               {1} + {2}
-  date_sub               {1} - {2}
-  date_trunc             date_trunc({part 2}, {1})
-  date_diff              date_diff({part 3}, {2}, {1})
-  datediff               date_diff('day', {2}, {1})
-  datediff               date_diff({part 1}, {2}, {3})
-  datetime_diff          date_diff({part 3}, {2}, {1})
-  datetime_trunc         date_trunc({part 2}, {1})
-  datalength             strlen({1})
-  explode                unnest({1})
-  generate_array         generate_series({*})
-  generate_uuid          uuid()
-  get_json_object        json_extract_string({1}, {2})
-  getdate                now()
-  hll                    approx_count_distinct({1})
-  iff                    if({1}, {2}, {3})
-  iif                    if({1}, {2}, {3})
-  isnull                 coalesce({1}, {2})
-  json_array_elements    unnest({1})
-  json_extract_scalar    json_extract_string({1}, {2})
-  json_query             json_extract({1}, {2})
-  jsonb_array_elements   unnest({1})
-  jsonb_object_keys      unnest(json_keys({1}))
-  locate                 strpos({2}, {1})
-  mid                    substr({*})
-  ndv                    approx_count_distinct({1})
-  newid                  uuid()
-  nvl                    coalesce({1}, {2})
-  nvl2                   CASE WHEN {1} IS NOT NULL THEN {2} ELSE {3} END
-  object_keys            json_keys(to_json({1}))
-  parse_json             CAST({1} AS JSON)
-  percentile             quantile_cont({1}, {2})
-  percentile_approx      approx_quantile({1}, {2})
-  random_uuid            uuid()
-  regexp_contains        regexp_matches({1}, {2})
-  regexp_count           len(regexp_extract_all({1}, {2}))
-  regexp_substr          regexp_extract({1}, {2})
-  safe_divide            {1} / nullif({2}, 0)
-  size                   len({1})
-  sort_array             list_sort({1})
-  stdev                  stddev({1})
-  str                    CAST({1} AS VARCHAR)
-  str_to_date            strptime({1}, {format 2})
-  string                 CAST({1} AS VARCHAR)
-  sysdate                now()
-  timestamp_add          {1} + {2}
-  timestamp_diff         date_sub({part 3}, {2}, {1})
-  timestamp_sub          {1} - {2}
-  timestamp_trunc        date_trunc({part 2}, {1})
-  timestampadd           {3} + INTERVAL ({in 2}) {unit 1}
-  timestampdiff          date_sub({part 1}, {2}, {3})
-  to_char                strftime({1}, {format 2})
-  to_date                CAST({1} AS DATE)
-  to_date                CAST(strptime({1}, {format 2}) AS DATE)
-  to_number              CAST({1} AS DOUBLE)
-  to_string              CAST({1} AS VARCHAR)
-  to_varchar             CAST({1} AS VARCHAR)
-  unix_timestamp         epoch({1})
-`;
-
-const TEMPLATES = new Map<string, string[]>();
-for (const line of CALLS.trim().split('\n')) {
-  const [name = '', ...rest] = line.trim().split(/\s{2,}/);
-  TEMPLATES.set(name, [...(TEMPLATES.get(name) ?? []), rest.join(' ')]);
-}
+/** Calls of other SQL dialects, and the same call here. */
 
 const PART = /^'?(year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?'?$/i;
 
@@ -91,7 +13,17 @@ export const isPart = (word: string) => PART.test(word);
 /** The same calls here, likeliest first; none if there are none for so many arguments. */
 export function callsHere(name: string, args: readonly string[]): string[] {
   const folded = name.toLowerCase();
-  return (TEMPLATES.get(folded) ?? []).flatMap((template) => filled(folded, template, args) ?? []);
+  if (folded === 'decode') return decoded(args);
+  return (SAME_CALLS.get(folded) ?? []).flatMap((template) => filled(folded, template, args) ?? []);
+}
+
+/** Oracle's `DECODE(x, 1, 'a', 2, 'b', 'else')`, to which NULL is the same as NULL. */
+function decoded([operand = '', ...cases]: readonly string[]): string[] {
+  const pairs = Math.floor(cases.length / 2);
+  if (pairs === 0 || cases.some((one, index) => index % 2 === 0 && /^null$/i.test(one))) return [];
+  const whens = Array.from({ length: pairs }, (_, at) => ` WHEN ${cases[2 * at]} THEN ${cases[2 * at + 1]}`);
+  const rest = cases.length % 2 === 1 ? ` ELSE ${cases.at(-1)}` : '';
+  return [`CASE ${operand}${whens.join('')}${rest} END`];
 }
 
 /** Whether brackets around it change nothing: a name, a number, a text, a call, an interval. */
@@ -113,6 +45,10 @@ function isWhole(text: string): boolean {
 function inForm(form: string, arg: string, name: string): string | undefined {
   if (form === 'in') return arg;
   if (form === 'format') return formatHere(name, arg);
+  if (form === 'zone') return /^'[a-z]\w*(?:\/[\w+-]+)*'$/i.test(arg) ? arg : undefined;
+  if (form === 'utc') return /^'(?:utc|gmt|etc\/utc|\+00:00)'$/i.test(arg) ? '' : undefined;
+  if (form === 'json') return /^json_extract\(|->/i.test(arg) ? arg : undefined;
+  if (form === 'one') return arg === '1' ? arg : undefined;
   const part = PART.exec(arg)?.[1]?.toLowerCase();
   return form === 'part' ? part && `'${part}'` : part?.toUpperCase();
 }
@@ -130,7 +66,7 @@ function filled(name: string, template: string, args: readonly string[]): string
     most = Math.max(most, Number(place));
     const arg = args[Number(place) - 1] ?? '';
     const value = form === undefined ? operand(arg) : inForm(form, arg, name);
-    if (value === undefined || value === '') isComplete = false;
+    if (value === undefined || (value === '' && form !== 'utc')) isComplete = false;
     return value ?? '';
   });
   if (!isComplete || most !== args.length) return undefined;

@@ -12,7 +12,7 @@ export interface Edit {
 /** What is put in after a token, or before one that ends a bracket. */
 export const closing = (at: number, text: string): Edit => ({ start: at, end: at, text, isEnd: true });
 
-/** In the order of the text: of those at the same place, ends come first, and the last found of them. */
+/** In the order of the text: of those at the same place, ends come first, the last found of them; then what is put in. */
 export function inOrder(edits: readonly Edit[]): Edit[] {
   return edits
     .map((edit, index) => ({ edit, index }))
@@ -20,7 +20,8 @@ export function inOrder(edits: readonly Edit[]): Edit[] {
       const [one, other] = [a.edit, b.edit];
       if (one.start !== other.start) return one.start - other.start;
       if (one.isEnd !== other.isEnd) return one.isEnd ? -1 : 1;
-      return one.isEnd ? b.index - a.index : a.index - b.index;
+      if (one.isEnd) return b.index - a.index;
+      return Number(one.end > one.start) - Number(other.end > other.start) || a.index - b.index;
     })
     .map(({ edit }) => edit);
 }
