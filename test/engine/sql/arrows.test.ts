@@ -50,6 +50,7 @@ test.each<[string, unknown]>([
   ["[x FOR x IN tags IF o->>'k' = 'x' AND o->>'k' = 'x']", ['a', 'b']],
   ["any_value(o) FILTER (WHERE n > 0)->>'k'", 'x'],
   ["count(o->'k')", 1],
+  ["COLUMNS(c -> c = 'n')", 1],
 ])('%s is what it was', async (sql, value) => {
   const group = /any_value|count/.test(sql) ? '' : ' GROUP BY ALL';
   expect(await rowsOf(engine, `SELECT ${sql} FROM docs WHERE n = 1${group}`)).toEqual([[value]]);

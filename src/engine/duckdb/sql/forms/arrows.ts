@@ -75,7 +75,7 @@ function operandStart(list: TokenList, end: number): number | undefined {
 }
 
 /** Functions that take a lambda. */
-const TAKES_LAMBDA = /^(?:list_|array_)?(?:transform|apply|filter|reduce)$/;
+const TAKES_LAMBDA = /^(?:columns|(?:list_|array_)?(?:transform|apply|filter|reduce))$/;
 
 /** Whether one name before `->`, or several in brackets, may be parameters: they begin an argument of such a call. */
 function mayBeLambda(list: TokenList, start: number, index: number): boolean {
