@@ -52,9 +52,7 @@ test('everything goes into a folder, and from there into another service', async
 
   const done = await run(folders[0], 'export', '--all', '--to', out);
   expect([done.code, done.stderr]).toEqual([0, '']);
-  expect(done.stdout).toMatch(
-    /^Exported: 2 collections, 2 documents, \d+ B; 1 lambda and settings, in ".*out"\.\n$/,
-  );
+  expect(done.stdout).toMatch(/^Exported: 2 collections, 2 documents, \d+ B; 1 lambda and settings, in ".*out"\.\n$/);
   expect(readdirSync(out).sort()).toEqual([
     'aliases.json',
     'collections.json',

@@ -13,7 +13,7 @@ import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { type TextOrder, textOrders } from './text-orders.ts';
-import { trapWarnings } from './trap-warnings.ts';
+import { emptyTraps, trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
 export interface Opened {
@@ -23,6 +23,8 @@ export interface Opened {
   innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know. */
   warnings: readonly string[];
+  /** Further ones, for an answer that is empty. */
+  ifEmpty: readonly string[];
   /** Fields of text that it puts in order. */
   textOrders: readonly TextOrder[];
   /** Version of the names that the gate saw. */
@@ -187,5 +189,6 @@ export async function admit(
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   const orders = textOrders(passed.tree, passed.tables);
-  return { statement, passed, innerNames, warnings, textOrders: orders, namesVersion };
+  const ifEmpty = emptyTraps(passed.tree);
+  return { statement, passed, innerNames, warnings, ifEmpty, textOrders: orders, namesVersion };
 }

@@ -27,11 +27,40 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): stri
       wholeText(node) ??
       quotedText(node, ofJson) ??
       wholeObjects(node, tables) ??
-      zonedTwice(node, tables);
+      zonedTwice(node, tables) ??
+      wholeDocuments(node);
     if (warning !== undefined) found.add(warning);
     if (found.size === WARNINGS_MAX) break;
   }
   return [...found];
+}
+
+/** What may be why an answer is empty, or zero: for one that is. */
+export function emptyTraps(tree: unknown): string[] {
+  const found = new Set<string>();
+  for (const node of nodesIn(tree)) {
+    const warning = notInNull(node);
+    if (warning !== undefined) found.add(warning);
+    if (found.size === WARNINGS_MAX) break;
+  }
+  return [...found];
+}
+
+/** `x NOT IN (SELECT y …)`, which holds for nothing once a y is NULL. */
+function notInNull(node: Node): string | undefined {
+  const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
+  if (query?.['subquery_type'] !== 'ANY' || more.length > 0) return undefined;
+  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
+  const [value] = nodesOf(select['select_list']);
+  const path = textsOf(value?.['column_names']);
+  const isRuledOut = [...nodesIn(select['where_clause'])].some(
+    (one) =>
+      one['type'] === 'OPERATOR_IS_NOT_NULL' &&
+      nodesOf(one['children']).some((child) => textsOf(child['column_names']).join('.') === path.join('.')),
+  );
+  if (isRuledOut) return undefined;
+  const shown = path.length === 0 ? 'a value' : path.map(fieldName).join('.');
+  return `NOT IN (SELECT …) holds for nothing if ${shown} is NULL in a row of that SELECT, as where a document lacks it: add WHERE ${path.length === 0 ? '…' : shown} IS NOT NULL to it, or use NOT EXISTS.`;
 }
 
 /** Functions that give lists. */
@@ -109,6 +138,33 @@ function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefin
     return undefined;
   const shown = path.map(fieldName).join('.');
   return `${shown} has a zone, so AT TIME ZONE twice takes its time in ${from} for one in ${to}, and shifts the wrong way: ${shown} AT TIME ZONE ${quoteText(to)} is its time there.`;
+}
+
+/** `SELECT DISTINCT *`, and `SELECT * FROM a EXCEPT SELECT * FROM b`. */
+function wholeDocuments(node: Node): string | undefined {
+  const isDistinct = nodesOf(node['modifiers']).some(
+    (one) => one['type'] === 'DISTINCT_MODIFIER' && nodesOf(one['distinct_on_targets']).length === 0,
+  );
+  const isDistinctSelect = isDistinct && isWhole(node);
+  const setting = node['setop_all'] === false ? textOf(node['setop_type']) : '';
+  const isSet = [node['left'], node['right']].every((side) => isNode(side) && isWhole(side));
+  const written = isDistinctSelect ? 'SELECT DISTINCT *' : setting !== '' && isSet ? setting : undefined;
+  if (written === undefined) return undefined;
+  return `${written} compares whole documents, and no two of a collection are alike, since each has its own _id and its own _event_time: * EXCLUDE (_id, _event_time) leaves them out.`;
+}
+
+/** Whether a query is `SELECT * FROM collection`. */
+function isWhole(node: Node): boolean {
+  const [star, ...more] = nodesOf(node['select_list']);
+  const from = isNode(node['from_table']) ? node['from_table'] : {};
+  return (
+    star?.['class'] === 'STAR' &&
+    more.length === 0 &&
+    nodesOf(star['exclude_list']).length === 0 &&
+    textsOf(star['exclude_list']).length === 0 &&
+    from['type'] === 'BASE_TABLE' &&
+    textOf(from['schema_name']) !== ''
+  );
 }
 
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';

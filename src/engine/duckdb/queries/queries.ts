@@ -217,11 +217,18 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const orders = await orderWarnings(opened.textOrders, { rows: read.rows, values }, { connection, names });
-    const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...orders, ...strays];
+    const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
+    const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...traps, ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };
   return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, knownIn);
+}
+
+/** Whether there are no rows, or one of zeros and NULLs, as of counts and sums of nothing. */
+function isEmpty(rows: readonly (readonly unknown[])[]): boolean {
+  const [first = [], ...more] = rows.slice(0, 2);
+  return more.length === 0 && first.every((value) => value === null || Number(value) === 0);
 }
 
 function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
