@@ -195,12 +195,16 @@ async function store(
   const sought = knownIds.try(before.id, given) ?? given;
   knownIds.add(before.id, ids);
   const run = async () => {
+    let isFirst = false;
     const stored = await transaction(async (sql) => {
       if (isWider) await alterTable(sql, context, before, { after: table, retyped });
-      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
+      isFirst = before.shape.columns.size === 0 && (await isEmpty(sql, table));
+      const isNew = isFirst || sought.length === 0;
+      const existed = isNew ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
       await insert(sql, table, (id) => existed.get(id) ?? now, existed);
       return existed;
     });
+    if (isFirst) knownIds.begin(before.id, ids);
     knownIds.stored(before.id, ids.length);
     return stored;
   };
@@ -241,6 +245,11 @@ export async function alterTable(
   }
   await updateShape(sql, after);
   await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
+}
+
+/** Whether a table has no rows, not even such as are in the trash. */
+async function isEmpty(sql: Sql, { id }: Table): Promise<boolean> {
+  return (await sql(`SELECT 1 FROM ${dataTable(id)} LIMIT 1`)).length === 0;
 }
 
 /** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
