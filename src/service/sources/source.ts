@@ -97,7 +97,7 @@ export interface SourceMemory {
 }
 
 /** Each batch is a durable step, for which its ids are looked up: few large ones take less than many small ones. */
-export const BATCH_ITEMS_MAX = 10_000;
+export const BATCH_ITEMS_MAX = 30_000;
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /** How many batches are read behind one before it is surely stored: the one that is stored, and the one looked at meanwhile. */
 export const BATCHES_AHEAD = 2;

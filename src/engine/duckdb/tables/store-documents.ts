@@ -115,8 +115,8 @@ function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): T
 }
 
 /** The ids that may already exist: a generated one cannot. */
-function givenIds(documents: readonly TextDocument[]): string[] {
-  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+function givenIds(documents: readonly TextDocument[], ids: readonly string[]): readonly string[] {
+  return documents.some(({ isMade }) => isMade) ? ids.filter((_, at) => documents[at]?.isMade !== true) : ids;
 }
 
 /** A type changes, so that nothing is stored as it is. */
@@ -131,8 +131,9 @@ export async function storeText(
   { finish, onNews }: Storing = {},
 ): Promise<TextOutcome[] | undefined> {
   const ids = documents.map(({ id }) => id);
-  const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
-  const given = givenIds(documents);
+  const written: Written[] = [];
+  for (const { id, parsed } of documents) if (parsed !== null) written.push({ id, ...parsed });
+  const given = givenIds(documents, ids);
   const retyping = await mayRetype(context.transaction, before, shape, { documents: written, ids: given });
   if (retyping === 'yes') return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
@@ -201,7 +202,7 @@ async function store(
       isFirst = before.shape.columns.size === 0 && (await isEmpty(sql, table));
       const isNew = isFirst || sought.length === 0;
       const existed = isNew ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
-      await insert(sql, table, (id) => existed.get(id) ?? now, existed);
+      await insert(sql, table, existed.size === 0 ? () => now : (id) => existed.get(id) ?? now, existed);
       return existed;
     });
     if (isFirst) knownIds.begin(before.id, ids);
