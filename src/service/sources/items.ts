@@ -5,6 +5,7 @@ import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_ITEMS_MAX,
+  BATCH_ROWS_MAX,
   REFUSED_TEXT_MAX,
   type RefusedItem,
   type SourceBatch,
@@ -122,7 +123,8 @@ export function createCollecting(): Collecting {
       return count === 0;
     },
     get isFull() {
-      return count >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
+      const items = changes.length + refused.length;
+      return items >= BATCH_ITEMS_MAX || count >= BATCH_ROWS_MAX || size >= BATCH_BYTES_MAX;
     },
     get size() {
       return size;
