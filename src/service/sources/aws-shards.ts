@@ -59,7 +59,8 @@ export async function* readShards<R>(
       if (got !== undefined) {
         const { shard, place, page, atMs } = got;
         for (const record of page.records) {
-          await log.take(record, shard, collecting);
+          const taken = log.take(record, shard, collecting);
+          if (taken !== undefined) await taken;
           place.after = log.sequenceOf(record);
           newestMs = log.timeOf(record) ?? newestMs;
           if (collecting.isFull) yield batch();
