@@ -5,7 +5,6 @@ import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_ITEMS_MAX,
-  BATCH_ROWS_MAX,
   REFUSED_TEXT_MAX,
   type RefusedItem,
   type SourceBatch,
@@ -123,8 +122,7 @@ export function createCollecting(): Collecting {
       return count === 0;
     },
     get isFull() {
-      const items = changes.length + refused.length;
-      return items >= BATCH_ITEMS_MAX || count >= BATCH_ROWS_MAX || size >= BATCH_BYTES_MAX;
+      return count >= BATCH_ITEMS_MAX || size >= BATCH_BYTES_MAX;
     },
     get size() {
       return size;

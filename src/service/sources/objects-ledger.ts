@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import { createCollecting } from './items.ts';
 import type { ObjectPlace } from './objects-documents.ts';
 import { idsKey } from './objects-memory.ts';
-import { BATCH_ROWS_MAX, type RefusedItem, type SourceBatch, type SourceChange, type TextRows } from './source.ts';
+import { BATCH_ITEMS_MAX, type RefusedItem, type SourceBatch, type SourceChange, type TextRows } from './source.ts';
 
 /** How far the objects of a bucket are read: the checkpoint. */
 export interface Place {
@@ -96,7 +96,7 @@ export class Ledger {
 
   /** Whether so many changes, of at most a batch, go into the next batch with those that are in it. */
   hasRoomFor(changes: number): boolean {
-    return this.#changes + changes <= BATCH_ROWS_MAX;
+    return this.#changes + changes <= BATCH_ITEMS_MAX;
   }
 
   /** Whether there has been nothing to store yet. */

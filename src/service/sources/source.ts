@@ -80,7 +80,7 @@ export interface SourceProgress {
 export interface SourceBatch {
   /** In their order at the source: of several with one id the last wins. At most `BATCH_ITEMS_MAX`, about `BATCH_BYTES_MAX`. */
   changes: readonly SourceChange[];
-  /** Behind them; with them at most `BATCH_ROWS_MAX`. */
+  /** Behind them. */
   rows?: readonly TextRows[] | undefined;
   refused: readonly RefusedItem[];
   /** From where to go on behind this batch. A few kilobytes. */
@@ -98,8 +98,6 @@ export interface SourceMemory {
 
 /** Each batch is a durable step, for which its ids are looked up: few large ones take less than many small ones. */
 export const BATCH_ITEMS_MAX = 10_000;
-/** Of rows, for each of which there are fewer objects to be kept until it is stored: with others so many take longer. */
-export const BATCH_ROWS_MAX = 30_000;
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /** How many batches are read behind one before it is surely stored: the one that is stored, and the one looked at meanwhile. */
 export const BATCHES_AHEAD = 2;
