@@ -3,7 +3,6 @@ import type { JsonValue } from '../../contract/json/json.ts';
 import { type AwsAsking, askAws, awsClientConfig, awsError, isAwsError } from './aws.ts';
 import { ObjectChanged, ObjectRefused, type ObjectStore, type StoredObject } from './object-store.ts';
 import { openObjects } from './objects.ts';
-import { createDirectReads, type SentRequest } from './s3-direct.ts';
 import { SourceError, type SourceOptions, type SourceReader } from './source.ts';
 
 /** The objects of a bucket of Amazon S3, or of a store that speaks its protocol. */
@@ -61,7 +60,6 @@ function createStore(client: S3Client, bucket: string): ObjectStore {
         { abortSignal: signal },
       ),
     );
-  const direct = createDirectReads(() => client.config.credentials(), SOCKETS_MAX);
   return {
     bucket,
     async list(prefix, after, signal) {
@@ -72,39 +70,24 @@ function createStore(client: S3Client, bucket: string): ObjectStore {
       return { objects: objectsOf(answer), isLast: answer.IsTruncated !== true };
     },
     async open(object, from, signal) {
-      const { key, version } = object;
-      const headers: Record<string, string> = { 'if-match': version };
-      if (from > 0) headers['range'] = `bytes=${from}-`;
-      const found = await direct.get(key, headers, signal);
-      if (found !== undefined) return piecesOf(found as AsyncIterable<Buffer>, asked, signal);
-      const command = new GetObjectCommand({ Bucket: bucket, Key: key, IfMatch: version, Range: headers['range'] });
       try {
-        const { Body: body } = await direct.learn(key, (note) => {
-          noteSent(command, note);
-          return client.send(command, { abortSignal: signal });
-        });
+        const { Body: body } = await client.send(
+          new GetObjectCommand({
+            Bucket: bucket,
+            Key: object.key,
+            IfMatch: object.version,
+            ...(from > 0 && { Range: `bytes=${from}-` }),
+          }),
+          { abortSignal: signal },
+        );
         return piecesOf(body as unknown as AsyncIterable<Buffer>, asked, signal);
       } catch (error) {
         signal.throwIfAborted();
         throw openError(error, object, asked);
       }
     },
-    close() {
-      client.destroy();
-      direct.close();
-    },
+    close: () => client.destroy(),
   };
-}
-
-/** Tells what the client sends for a command, signed. */
-function noteSent(command: GetObjectCommand, note: (request: SentRequest) => void): void {
-  command.middlewareStack.add(
-    (next) => (args) => {
-      note(args.request as SentRequest);
-      return next(args);
-    },
-    { step: 'deserialize', name: 'noteSent', priority: 'low' },
-  );
 }
 
 function objectsOf({ Contents: contents = [], EncodingType: encoding }: ListObjectsV2CommandOutput): StoredObject[] {
