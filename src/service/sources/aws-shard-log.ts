@@ -32,7 +32,7 @@ export interface ShardLog<R> {
   /** `expired`: the iterator is too old; `busy`: not now. */
   page(iterator: string, max: number, signal: AbortSignal): Promise<ShardPage<R> | 'expired' | 'busy'>;
   /** Makes of a record what a batch gets of it. */
-  take(record: R, shard: string, into: Collecting): Promise<void> | undefined;
+  take(record: R, shard: string, into: Collecting): Promise<void> | void;
   sequenceOf(record: R): string;
   bytesOf(record: R): number;
   timeOf(record: R): number | undefined;
@@ -43,11 +43,7 @@ export interface ShardLog<R> {
   busy(shard: string): SourceError;
   /** Most records of a page. */
   pageMax: number;
-  /**
-   * Between two looks at a shard, and at one that has nothing new, in milliseconds; `atOnce`: of what is far behind so many
-   * pages come at once, in the time in which as many would be asked for (default: one).
-   */
+  /** Between two looks at a shard, and at one that has nothing new, in milliseconds. */
   paceMs: number;
-  atOnce?: number | undefined;
   idleMs: number;
 }

@@ -36,8 +36,6 @@ interface Reading {
   iterator?: string | undefined;
   /** When it may be asked again, as `performance.now()` has it. */
   dueAt: number;
-  /** When it was asked last, some times. */
-  askedAt: number[];
   isAsked: boolean;
   /** Its pages that are not taken yet. */
   waiting: number;
@@ -66,7 +64,7 @@ export function createShardPages<R>(log: ShardLog<R>, signal: AbortSignal): Shar
   async function ask(reading: Reading): Promise<void> {
     asked += 1;
     reading.isAsked = true;
-    reading.askedAt = [...reading.askedAt, performance.now()].slice(-(log.atOnce ?? 1));
+    const startedAt = performance.now();
     const atMs = Date.now();
     const page = await pageOf(reading).catch((error: unknown) => ({ error }));
     asked -= 1;
@@ -81,18 +79,11 @@ export function createShardPages<R>(log: ShardLog<R>, signal: AbortSignal): Shar
       if (records.length > 0) reading.recordBytes = Math.max(1, bytes / records.length);
       const isIdle = records.length === 0 && behindMs === 0;
       reading.iterator = next;
-      if (next !== undefined) reading.dueAt = isIdle ? performance.now() + log.idleMs : dueNext(reading, behindMs > 0);
+      if (next !== undefined) reading.dueAt = isIdle ? performance.now() + log.idleMs : startedAt + log.paceMs;
     }
     readyBytes += bytes;
     ready.push({ reading, atMs, bytes, page });
     wake();
-  }
-
-  /** What is far behind does not wait between its pages as long as there are not too many in that time. */
-  function dueNext({ askedAt }: Reading, isBehind: boolean): number {
-    const { atOnce = 1, paceMs } = log;
-    if (!isBehind) return (askedAt.at(-1) ?? 0) + paceMs;
-    return askedAt.length < atOnce ? 0 : (askedAt[0] ?? 0) + atOnce * paceMs;
   }
 
   async function pageOf(reading: Reading): Promise<ShardPage<R> | 'expired' | 'busy'> {
@@ -153,16 +144,7 @@ export function createShardPages<R>(log: ShardLog<R>, signal: AbortSignal): Shar
         if (readings.has(id)) continue;
         const counts = { waiting: 0, busy: 0, expired: 0 };
         const recordBytes = PAGE_BYTES / FIRST_RECORDS;
-        readings.set(id, {
-          id,
-          place,
-          dueAt: 0,
-          askedAt: [],
-          isAsked: false,
-          isThrough: false,
-          recordBytes,
-          ...counts,
-        });
+        readings.set(id, { id, place, dueAt: 0, isAsked: false, isThrough: false, recordBytes, ...counts });
       }
     },
     async next(until) {

@@ -59,8 +59,7 @@ export async function* readShards<R>(
       if (got !== undefined) {
         const { shard, place, page, atMs } = got;
         for (const record of page.records) {
-          const taken = log.take(record, shard, collecting);
-          if (taken !== undefined) await taken;
+          await log.take(record, shard, collecting);
           place.after = log.sequenceOf(record);
           newestMs = log.timeOf(record) ?? newestMs;
           if (collecting.isFull) yield batch();

@@ -7,8 +7,7 @@ import { SourceError } from './source.ts';
 /** How records begin into which Amazon's library for producers packs several. */
 const PACKED = Buffer.from([0xf3, 0x89, 0x9a, 0xc2]);
 
-/** At once where that is possible: a promise takes as long as a small record. */
-type TakeRecord = (record: KinesisRecord, shard: string, into: Collecting) => Promise<void> | undefined;
+type TakeRecord = (record: KinesisRecord, shard: string, into: Collecting) => Promise<void>;
 type Meaning =
   | { id?: string; document: JsonObject | null; oldId?: string | undefined }
   | { reason: string }
@@ -20,8 +19,14 @@ type Meaning =
  */
 export function kinesisChanges(stream: string, primaryKey: JsonValue | undefined): TakeRecord {
   const key = keyOf(primaryKey);
-  const takeParsed = async (bytes: Buffer, place: string, time: Date | undefined, into: Collecting) => {
+  return async ({ Data = new Uint8Array(), SequenceNumber, ApproximateArrivalTimestamp: time }, shard, into) => {
+    const place = `${shard}/${SequenceNumber}`;
     const item = `${stream}/${place}`;
+    const bytes = Buffer.from(Data.buffer, Data.byteOffset, Data.byteLength);
+    if (key === undefined && isUnparsed(bytes) && !mayHaveId(bytes)) {
+      into.add({ id: place, text: bytes, timeMs: time?.getTime(), item }, bytes.length);
+      return;
+    }
     const read = bytes.subarray(0, PACKED.length).equals(PACKED)
       ? { reason: 'is packed by the Kinesis Producer Library: set AggregationEnabled to false there' }
       : await documentOf(bytes);
@@ -38,13 +43,6 @@ export function kinesisChanges(stream: string, primaryKey: JsonValue | undefined
       { id, document: isTimed ? document : { ...document, _event_time: time.toISOString() }, item },
       bytes.length,
     );
-  };
-  return ({ Data = new Uint8Array(), SequenceNumber, ApproximateArrivalTimestamp: time }, shard, into) => {
-    const place = `${shard}/${SequenceNumber}`;
-    const bytes = Buffer.from(Data.buffer, Data.byteOffset, Data.byteLength);
-    if (key !== undefined || !isUnparsed(bytes) || mayHaveId(bytes)) return takeParsed(bytes, place, time, into);
-    into.add({ id: place, text: bytes, timeMs: time?.getTime(), item: `${stream}/${place}` }, bytes.length);
-    return undefined;
   };
 }
 

@@ -21,9 +21,8 @@ import { SourceError, type SourceOptions, type SourceReader } from './source.ts'
 
 const STREAM = /^[\w.-]{1,128}$/;
 const PAGE_RECORDS_MAX = 5_000;
-/** How often a shard may be asked. */
-const READS_A_SECOND = 5;
-const PACE_MS = 1_000 / READS_A_SECOND;
+/** A shard may be asked five times a second. */
+const PACE_MS = 200;
 const IDLE_MS = 1_000;
 const SHARDS_PAGE = 1_000;
 /** A place in the stream is proved by the record that it is behind, which mostly comes with the first answer. */
@@ -131,7 +130,6 @@ function shardLog(
       ),
     pageMax: PAGE_RECORDS_MAX,
     paceMs: PACE_MS,
-    atOnce: READS_A_SECOND,
     idleMs: IDLE_MS,
   };
 }
