@@ -129,7 +129,7 @@ export function createCollecting(): Collecting {
     },
     add(change, bytes) {
       // In their order.
-      for (const one of rows.splice(0)) changes.push(...changesOf(one));
+      if (rows.length > 0) changes.push(...rows.splice(0).flatMap(changesOf));
       changes.push(change);
       count += 1;
       size += bytes;

@@ -20,7 +20,8 @@ import { type SourceBatch, SourceError, type SourceOptions, type SourceReader } 
 const ANSWER = 2_000;
 /** A batch is not held back for longer than this, in milliseconds, where documents come slowly. */
 const BATCH_MS = 1_000;
-const POSITION_WAIT_MS = 100;
+/** The position is told with the first answer, which comes at once if this is short. */
+const POSITION_WAIT_MS = 10;
 
 export async function openSource(options: SourceOptions): Promise<SourceReader> {
   const { settings } = options;

@@ -98,12 +98,10 @@ async function* scan(
   let at = from;
   const isRecent = recentBy(table, at.position);
   const reader = rowReader(table);
-  const overlap = await using(signal, async (one) => {
+  const scanning = await using(signal, async (one) => {
     await one.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    // As the scan sees it, unless it goes on from what another one saw.
-    const seenByScan = at.scanned === null ? await digest(one, table, at.position) : undefined;
     await declare(one, table, reader.select, at.scanned);
-    return seenByScan;
+    return one;
   });
   for (;;) {
     const collecting = createCollecting();
@@ -146,7 +144,13 @@ async function* scan(
     if (failure !== undefined) throw failure;
     if (isScanned) break;
   }
-  await using(signal, (one) => one.query('COMMIT'));
+  // While the last rows are stored: as the scan saw it, unless that went on from what another one saw.
+  const overlap = await using(signal, async (one) => {
+    const isSeen = one === scanning && from.scanned === null;
+    const told = isSeen ? await digest(one, table, at.position) : undefined;
+    await one.query('COMMIT');
+    return told;
+  });
   if (overlap !== undefined) Object.assign(seen, { position: at.position, digest: overlap });
 }
 

@@ -119,6 +119,22 @@ describe('createKnownIds()', () => {
     expect(known.try('t', NEW)).toBeUndefined();
   });
 
+  test('knows a table from its first documents on, however large it grows', () => {
+    const ids = Array.from({ length: 50_000 }, (_, n) => `doc-${n}`);
+    known.begin('t', [...ODD_IDS, 'a\u0000b']);
+    for (let from = 0; from < ids.length; from += 1_000) {
+      const some = ids.slice(from, from + 1_000);
+      expect(known.try('t', some)?.length).toBeLessThan(50);
+      known.add('t', some);
+    }
+    expect(known.try('t', ids)).toEqual(ids);
+    expect(known.try('t', [...ODD_IDS, 'a\u0000b'])).toEqual([...ODD_IDS, 'a\u0000b']);
+    expect(known.try('t', ['\ud800', 'none'])).toEqual(['\ud800']);
+    expect(asked).toEqual([]);
+    known.forget('t');
+    expect(known.try('t', ['none'])).toBeUndefined();
+  });
+
   test('drops a full filter, which would say of any id that it may exist', async () => {
     await make();
     known.add(
@@ -195,24 +211,56 @@ test('what writes come while a filter is made is found again', { timeout: 60_000
 
 fileTest('the engine does not look for new ids once it has the filter of a table', { timeout: 60_000 }, async () => {
   const folder = temporaryFolder();
-  const engine = await openSmall(folder.file);
+  let engine = await openSmall(folder.file);
   const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');
+  const sought = async (id: string) => {
+    prepare.mockClear();
+    await engine.addText('t', textOf([{ _id: id, n: 1 }]));
+    return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT') && sql.includes(`"${HASH_COLUMN}" =`)).length;
+  };
   try {
     await createDocs(engine);
-    const sought = async (id: string) => {
-      prepare.mockClear();
-      await engine.addText('t', textOf([{ _id: id, n: 1 }]));
-      return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT') && sql.includes(`"${HASH_COLUMN}" =`))
-        .length;
-    };
     await engine.addDocuments('t', [doc('first', { n: 1 })]);
-    expect(await sought('second')).toBe(1);
+    // It has one from its first documents on.
+    expect(await sought('second')).toBe(0);
+    expect(await sought('first')).toBe(1);
+    await engine.close();
+    engine = await openSmall(folder.file);
+    expect(await sought('third')).toBe(1);
     for (let round = 0; ; round++) {
       if ((await sought(`id-${round}`)) === 0) break;
     }
     expect(await sought('first')).toBe(1);
   } finally {
     prepare.mockRestore();
+    await engine.close();
+    folder.dispose();
+  }
+});
+
+fileTest('ids stay unique where the first documents of a table were not stored', async () => {
+  const folder = temporaryFolder();
+  const engine = await openSmall(folder.file);
+  try {
+    await createDocs(engine);
+    const failed = engine.storeBatch('t', {
+      documents: [doc('a', { n: 1 })],
+      deletes: [],
+      records: () => {
+        throw new Error('not now');
+      },
+    });
+    await expect(failed).rejects.toThrow();
+    expect(statusesOf(await engine.addDocuments('t', [doc('a', { n: 1 }), doc('b', { n: 1 })]))).toEqual([
+      'added',
+      'added',
+    ]);
+    expect(statusesOf(await engine.addDocuments('t', [doc('a', { n: 2 }), doc('c', { n: 1 })]))).toEqual([
+      'replaced',
+      'added',
+    ]);
+    expect(await rowsOf(engine, 'SELECT count(*)::INT, count(DISTINCT _id)::INT FROM docs')).toEqual([[3, 3]]);
+  } finally {
     await engine.close();
     folder.dispose();
   }

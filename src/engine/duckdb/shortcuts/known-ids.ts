@@ -10,17 +10,21 @@ import { HASH_COLUMN, IS_LIVE } from '../tables/columns.ts';
  * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
  * looking for it among a million takes longer than storing it.
  *
- * Wins: adding up to 100 documents to 200,000 or more 1.6 to 1.8 times (`npm run bench -- p`).
+ * Wins: adding up to 100 documents to 200,000 or more 1.6 to 1.8 times (`npm run bench -- p`); filling a collection from a
+ * source takes a fifth less of the processor.
  *
  * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
- * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only, and built in the
- * background after small writes to the table.
+ * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only. That of a table
+ * that is empty begins with its first documents and grows with them, so that what fills it is never looked for; that of
+ * another table is built in the background after small writes to it.
  */
 export interface KnownIds {
   /** Those of the ids that the table may have; undefined if nothing is known. */
   try(table: string, ids: readonly string[]): readonly string[] | undefined;
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
+  /** To be called, with the table's lock held, after the first documents of a table were stored, which have these ids. */
+  begin(table: string, ids: readonly string[]): void;
   /** To be called, with the table's lock held, before documents are stored whose ids are not named. */
   forget(table: string): void;
   /**
@@ -49,10 +53,21 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of ids stored while a filter is being built. */
 const EARLY_MAX = 1_000_000;
 
-/** Two halves of the hash of an id (`hashOf`). */
+/** Two halves of a hash of an id. */
 type Hash = readonly [low: number, high: number];
 
-class Filter {
+/** What says of hashes whether they may be in it. */
+interface Filter {
+  /** Undefined: the id may be there in any case. */
+  hashOf(id: string): Hash | undefined;
+  readonly bytes: number;
+  readonly isFull: boolean;
+  add(hash: Hash): void;
+  has(hash: Hash): boolean;
+}
+
+class FixedFilter implements Filter {
+  readonly hashOf = hashOfId;
   readonly bits: Uint32Array;
   readonly #mask: number;
   readonly #idsMax: number;
@@ -64,6 +79,10 @@ class Filter {
     this.bits = new Uint32Array(size / 32);
     this.#mask = size - 1;
     this.#idsMax = size / BITS;
+  }
+
+  get bytes(): number {
+    return this.bits.byteLength;
   }
 
   get isFull(): boolean {
@@ -85,6 +104,52 @@ class Filter {
     }
     return true;
   }
+}
+
+/** The filter of a table that was empty: filters of which each is this many times as large as the one before. */
+const GROWTH = 8;
+
+class GrowingFilter implements Filter {
+  readonly hashOf = quickHash;
+  readonly #filters = [new FixedFilter(0)];
+  #rows = 0;
+
+  get bytes(): number {
+    return this.#filters.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  get isFull(): boolean {
+    return this.#rows > ROWS_MAX;
+  }
+
+  add(hash: Hash): void {
+    this.#rows += 1;
+    let last = this.#filters.at(-1);
+    if (last === undefined || last.isFull) {
+      last = new FixedFilter(((last?.bytes ?? 1) * 8 * GROWTH) / BITS / 1.5);
+      this.#filters.push(last);
+    }
+    last.add(hash);
+  }
+
+  has(hash: Hash): boolean {
+    return this.#filters.some((filter) => filter.has(hash));
+  }
+}
+
+/** A hash of an id for a filter that the engine has no part in: a tenth of the time that `hashOfId` takes. */
+function quickHash(id: string): Hash | undefined {
+  let [low, high] = [0xdeadbeef, 0x41c6ce57];
+  for (let at = 0; at < id.length; at++) {
+    const code = id.charCodeAt(at);
+    // Half of a pair, perhaps without the other: the engine changes ill-formed text.
+    if ((code & 0xf800) === 0xd800) return undefined;
+    low = Math.imul(low ^ code, 0x9e3779b1);
+    high = Math.imul(high ^ code, 0x5f356495);
+  }
+  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
+  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
+  return [low >>> 0, high >>> 0];
 }
 
 /** The hash of an id as the engine computes it; undefined for ill-formed text, which the engine changes. */
@@ -122,11 +187,11 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
   const put = (table: string, filter: Filter) => {
     filters.delete(table);
     filters.set(table, filter);
-    let bytes = [...filters.values()].reduce((sum, one) => sum + one.bits.byteLength, 0);
-    for (const [oldest, { bits }] of filters) {
+    let bytes = [...filters.values()].reduce((sum, one) => sum + one.bytes, 0);
+    for (const [oldest, one] of filters) {
       if (bytes <= BYTES_MAX) break;
       filters.delete(oldest);
-      bytes -= bits.byteLength;
+      bytes -= one.bytes;
     }
   };
 
@@ -151,7 +216,7 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
       if (filter === undefined) return undefined;
       put(table, filter);
       return ids.filter((id) => {
-        const hash = hashOfId(id);
+        const hash = filter.hashOf(id);
         return hash === undefined || filter.has(hash);
       });
     },
@@ -159,13 +224,23 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
       const filter = filters.get(table);
       const early = wishes.get(table)?.early;
       if (filter === undefined && (early === undefined || early.length > EARLY_MAX)) return;
-      for (const id of ids) {
-        const hash = hashOfId(id);
-        if (hash === undefined) continue;
-        filter?.add(hash);
-        early?.push(hash);
+      if (filter === undefined) {
+        for (const id of ids) {
+          const hash = hashOfId(id);
+          if (hash !== undefined) early?.push(hash);
+        }
+        return;
       }
-      if (filter?.isFull) filters.delete(table);
+      addAll(filter, ids);
+      if (filter.isFull) filters.delete(table);
+    },
+    begin(table, ids) {
+      const filter = new GrowingFilter();
+      addAll(filter, ids);
+      const wish = wishes.get(table);
+      if (wish !== undefined) wish.isStale = true;
+      wishes.delete(table);
+      put(table, filter);
     },
     forget(table) {
       filters.delete(table);
@@ -231,8 +306,15 @@ async function readHashes(connection: DuckDBConnection, table: string): Promise<
   return { rows, result: await connection.run(`SELECT ${halves} FROM ${name} WHERE ${IS_LIVE}`) };
 }
 
+function addAll(filter: Filter, ids: readonly string[]): void {
+  for (const id of ids) {
+    const hash = filter.hashOf(id);
+    if (hash !== undefined) filter.add(hash);
+  }
+}
+
 async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<Filter | undefined> {
-  const filter = new Filter(rows);
+  const filter = new FixedFilter(rows);
   for (let index = 0; index < result.chunkCount; index++) {
     if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();
     if (isClosed()) return undefined;

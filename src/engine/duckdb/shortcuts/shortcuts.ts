@@ -39,6 +39,7 @@ const NONE: Shortcuts = {
   knownIds: {
     try: () => undefined,
     add: () => undefined,
+    begin: () => undefined,
     forget: () => undefined,
     stored: () => undefined,
     close: async () => undefined,

@@ -38,12 +38,15 @@ export async function insertText(
   documents: readonly TextDocument[],
   { max, timeOf }: { max: number; timeOf: (document: TextDocument) => bigint },
 ): Promise<void> {
+  // The first of a table are parsed, since nothing is known of it, and those behind them are lines.
+  const parsedTo = documents.findLastIndex(({ parsed }) => parsed !== null) + 1;
+  const cut = documents.length - parsedTo < LINES_MIN ? 0 : parsedTo;
   for (let from = 0; from < documents.length; ) {
     let size = 0;
     let to = from;
     for (; to < documents.length; to += 1) {
       const { start = 0, end = 0 } = documents[to] ?? {};
-      if (to > from && size + end - start > max) break;
+      if (to > from && (to === cut || size + end - start > max)) break;
       size += end - start;
     }
     const some = documents.slice(from, to);
@@ -81,7 +84,7 @@ async function insertLines(
   documents: readonly TextDocument[],
   timeOf: (document: TextDocument) => bigint,
 ): Promise<void> {
-  const times = await mapInTurns(documents, timeOf);
+  const times = documents.map(timeOf);
   const [first] = times;
   const isSame = times.every((time) => time === first);
   const lines = text.subarray(documents[0]?.start, documents.at(-1)?.end);

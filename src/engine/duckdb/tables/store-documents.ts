@@ -115,8 +115,8 @@ function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): T
 }
 
 /** The ids that may already exist: a generated one cannot. */
-function givenIds(documents: readonly TextDocument[]): string[] {
-  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+function givenIds(documents: readonly TextDocument[], ids: readonly string[]): readonly string[] {
+  return documents.some(({ isMade }) => isMade) ? ids.filter((_, at) => documents[at]?.isMade !== true) : ids;
 }
 
 /** A type changes, so that nothing is stored as it is. */
@@ -131,8 +131,9 @@ export async function storeText(
   { finish, onNews }: Storing = {},
 ): Promise<TextOutcome[] | undefined> {
   const ids = documents.map(({ id }) => id);
-  const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
-  const given = givenIds(documents);
+  const written: Written[] = [];
+  for (const { id, parsed } of documents) if (parsed !== null) written.push({ id, ...parsed });
+  const given = givenIds(documents, ids);
   const retyping = await mayRetype(context.transaction, before, shape, { documents: written, ids: given });
   if (retyping === 'yes') return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
@@ -195,12 +196,16 @@ async function store(
   const sought = knownIds.try(before.id, given) ?? given;
   knownIds.add(before.id, ids);
   const run = async () => {
+    let isFirst = false;
     const stored = await transaction(async (sql) => {
       if (isWider) await alterTable(sql, context, before, { after: table, retyped });
-      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
-      await insert(sql, table, (id) => existed.get(id) ?? now, existed);
+      isFirst = before.shape.columns.size === 0 && (await isEmpty(sql, table));
+      const isNew = isFirst || sought.length === 0;
+      const existed = isNew ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
+      await insert(sql, table, existed.size === 0 ? () => now : (id) => existed.get(id) ?? now, existed);
       return existed;
     });
+    if (isFirst) knownIds.begin(before.id, ids);
     knownIds.stored(before.id, ids.length);
     return stored;
   };
@@ -241,6 +246,11 @@ export async function alterTable(
   }
   await updateShape(sql, after);
   await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
+}
+
+/** Whether a table has no rows, not even such as are in the trash. */
+async function isEmpty(sql: Sql, { id }: Table): Promise<boolean> {
+  return (await sql(`SELECT 1 FROM ${dataTable(id)} LIMIT 1`)).length === 0;
 }
 
 /** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
