@@ -297,9 +297,10 @@ describe('a source', () => {
     await server.sql('CREATE TABLE slow (id int PRIMARY KEY, text text)');
     await server.sql("INSERT INTO slow SELECT i, repeat('x', 100) FROM generate_series(1, $1) i", [ITEMS * 3]);
     proxy.setDelay(5);
+    // What is said wrongly is an error at once, and so is a line that breaks just then.
+    await create('slow', { ...from('slow'), integration_name: 'weak' });
     const cuts = setInterval(() => proxy.cut(), 400);
     try {
-      await create('slow', { ...from('slow'), integration_name: 'weak' });
       await until(() => service.source('slow'), isActive, 200);
     } finally {
       clearInterval(cuts);
