@@ -153,7 +153,8 @@ function stopHint(stoppedLoad: Load, inside: number): string[] {
   if (hasNumbersAsId(stoppedLoad)) return [...texts, NUMBERS_AS_ID];
   const first = isBroken === true ? 'correct the file behind them and ' : '';
   const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
-  if (!isUnsure) return [...texts, `to go on, ${first}call again with "skip": ${entries}${leaving}`];
+  const from = entries > 0 ? ` with "skip": ${entries}` : '';
+  if (!isUnsure) return [...texts, `to go on, ${first}call again${from}${leaving}`];
   const held = target.before + inside;
   return [
     ...texts,

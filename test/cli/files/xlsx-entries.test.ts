@@ -6,6 +6,7 @@ import { zipSync } from 'fflate';
 import { afterAll, describe, expect, it } from 'vitest';
 import { kindOf } from '../../../src/cli/files/xlsx-dates.ts';
 import { Zip } from '../../../src/cli/files/zip.ts';
+import { book, HEAD, number, rows, text } from './book.ts';
 import { filesFolder } from './opened.ts';
 
 const { read, fixture, remove, root } = filesFolder();
@@ -79,39 +80,39 @@ describe('workbooks of another writer', () => {
   });
 });
 
-const RELATION = (id: string, type: string, target: string) =>
-  `<Relationship Id="${id}" Type="http://example.org/${type}" Target="${target}"/>`;
-
-/** A workbook with one sheet; `parts` are further ones, or other ones. */
-function book(sheet: string, parts: Record<string, string> = {}): Uint8Array {
-  const texts: Record<string, string> = {
-    '_rels/.rels': `<Relationships>${RELATION('r1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
-    'xl/workbook.xml': '<workbook xmlns:r="r"><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
-    'xl/_rels/workbook.xml.rels': `<Relationships>${RELATION('r1', 'worksheet', 'worksheets/s.xml')}${RELATION('r2', 'sharedStrings', '/xl/sharedStrings.xml')}</Relationships>`,
-    'xl/sharedStrings.xml': '<sst/>',
-    'xl/worksheets/s.xml': sheet,
-    ...parts,
-  };
-  return zipSync(Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)])));
-}
-
-const rows = (...cells: string[][]) =>
-  `<worksheet><sheetData>${cells.map((row) => `<row>${row.join('')}</row>`).join('')}</sheetData></worksheet>`;
-const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
-const number = (value: string) => `<c><v>${value}</v></c>`;
-const HEAD = [text('a'), text('b')];
-
 describe('a title above the names', () => {
   const titled = book(
     rows([text('Sales of 2024')], [text('all shops')], [text('name'), text('n'), text('x')], [text('a'), number('1')]),
   );
 
-  it('is not taken for them, and the row that has them is named', async () => {
+  it('is not taken for them, and the row that has them is named, before anything is stored', async () => {
     const { documents, error } = await read('titled.xlsx', titled);
     expect(error).toBe(
-      'The first row of the sheet names 1 of 3 columns, and seems to be a title. If row 3 has the names, give "header_row": 3, and what is above it is left out.',
+      'Row 1 of the sheet names 1 of 3 columns, and seems to be a title. If row 3 has the names, give "header_row": 3, and what is above it is left out.',
     );
-    expect(documents).toEqual([{ 'Sales of 2024': 'all shops' }]);
+    expect(documents).toEqual([]);
+  });
+
+  it('is found out by later rows, and the first with about as many cells as any has the names', async () => {
+    const head = [text('day'), text('room'), text('guest'), text('n')];
+    const noted = [text('x'), text('y'), text('z'), number('1'), text('a note')];
+    const notes = Array.from({ length: 20 }, () => [text('a word on this list')]);
+    const { documents, error } = await read('late.xlsx', book(rows([text('Bookings')], ...notes, head, noted)));
+    expect(error).toContain('If row 22 has the names, give "header_row": 22,');
+    expect(documents).toEqual([]);
+  });
+
+  it('may be a row of groups, with names of one spelling in the row below', async () => {
+    const group = (place: string, name: string) => `<c r="${place}" t="inlineStr"><is><t>${name}</t></is></c>`;
+    const names = [text('Region'), text('Plan'), text('Actual'), text('Plan'), text('Actual')];
+    const data = [text('North'), ...[1, 2, 3, 4].map((n) => number(String(n)))];
+    const grouped = book(rows([group('B1', 'Q1'), group('D1', 'Q2')], names, data));
+    expect((await read('groups.xlsx', grouped)).error).toContain('give "header_row": 2,');
+    const { documents, file } = await read('groups.xlsx', grouped, { headerRow: 2 });
+    expect(documents).toEqual([{ Region: 'North', Plan: 1, Actual: 2, Plan_2: 3, Actual_2: 4 }]);
+    expect(file?.warnings?.()).toEqual([
+      'The file has columns of one name: another column "Plan" is "Plan_2", another column "Actual" is "Actual_2".',
+    ]);
   });
 
   it('has names without spaces around them', async () => {
@@ -175,7 +176,6 @@ describe('hostile workbooks', () => {
     ['a sheet of one space', book(`<worksheet><sheetData>${' '.repeat(15_000_000)}`), '10 MiB'],
     ['a long text', book(rows(HEAD, [shared]), strings(`<si><t>${'x'.repeat(15_000_000)}</t></si>`)), '10 MiB'],
     ['a text that is missing', book(rows(HEAD, ['<c t="s"><v>7</v></c>'])), 'the text number 7, which is not there'],
-    ['a column named twice', book(rows([text('a'), text('a')])), 'names the column "a" twice'],
     ['too many columns', book(rows(HEAD, Array(20_000).fill(number('1')))), 'beyond the 16,384 columns'],
     ['an entity', book(`<!DOCTYPE a [<!ENTITY x "y">]>${rows([text('&x;')])}`), 'not expanded'],
     ['no sheet', book('', { 'xl/workbook.xml': '<workbook/>' }), 'no sheet with cells'],
