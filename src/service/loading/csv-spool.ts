@@ -136,9 +136,10 @@ async function divide(
     await read(records, first);
   }
   const { take, records } = reading as unknown as { take: RecordTaker; records: CsvRecords };
-  if (!isFull()) records.end();
+  const isWhole = !isFull();
+  if (isWhole) records.end();
   await parts.end();
-  return take.result(bytes);
+  return take.result(bytes, isWhole);
 }
 
 /** Where a line of bytes begins: behind the first of them, if they have so many. */
@@ -306,7 +307,8 @@ class RecordTaker {
     if (this.#refused.length < REFUSED_SHOWN) this.#refused.push({ at, id: null, why });
   }
 
-  result(bytes: number): SpooledCsv {
+  /** `isWhole`: the last row is that of the file. */
+  result(bytes: number, isWhole: boolean): SpooledCsv {
     if (this.#columns === undefined)
       throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
     this.#requireNoTitle();
@@ -316,7 +318,7 @@ class RecordTaker {
     const { bytes: last, start = 0, end = 0, line = 0 } = this.#last ?? {};
     const [first = ''] =
       last?.toString('utf8', start, Math.min(end, start + FIRST_BYTES)).split(this.#separatorText, 1) ?? [];
-    const total = totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
+    const total = isWhole && totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
     return {
       rows: {
         kind: 'csv',
@@ -338,7 +340,7 @@ class RecordTaker {
           : [
               `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
-        ...(total === undefined ? [] : [total]),
+        ...(total ? [total] : []),
       ],
     };
   }

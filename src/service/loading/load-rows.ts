@@ -72,10 +72,11 @@ export async function sampleRows(
         : await spoolParquet(body, spool, options, ctx.signal);
     const { rows, refused, entries } = received;
     const isStopped = options.onError === 'stop' && refused.length > 0;
-    const { documents: found, columns } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
+    const { documents: found, columns, notes } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);
     const isAll = found.length <= max && entries <= max;
-    return { documents, columns, refused, isAll, stopped: null, ...separatorOf(rows) };
+    const warnings = [...received.notes, ...notes];
+    return { documents, columns, refused, isAll, stopped: null, warnings, ...separatorOf(rows) };
   });
 }
 

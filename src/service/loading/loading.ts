@@ -62,6 +62,8 @@ export interface LoadSample {
   isAll: boolean;
   /** Why the rest cannot be read. */
   stopped: string | null;
+  /** What is told of how it was read. */
+  warnings: string[];
   separator?: string;
 }
 
