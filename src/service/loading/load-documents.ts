@@ -225,9 +225,22 @@ async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Pr
   return true;
 }
 
+interface Stored {
+  status: string;
+  bytes: number;
+  id: string;
+}
+
+/** How many have the id of one before them; most loads replace nothing, and their ids are not looked at. */
+function repeatedIn(stored: readonly Stored[]): number {
+  if (!stored.some(({ status }) => status === 'replaced')) return 0;
+  return stored.length - new Set(stored.map(({ id }) => id)).size;
+}
+
 /** Counts documents that are in. */
-function count({ ctx, collection, outcome }: Loading, stored: readonly { status: string; bytes: number }[]): void {
+function count({ ctx, collection, outcome }: Loading, stored: readonly Stored[]): void {
   const size = { inserted: 0, overwritten: 0 };
+  outcome.repeated += repeatedIn(stored);
   for (const { status, bytes } of stored) {
     size.inserted += bytes;
     if (status === 'replaced') {
@@ -333,7 +346,7 @@ async function store(loading: Loading, entries: readonly Entry[]): Promise<void>
     if (made) outcome.withoutId += 1;
     if (isNear1970) loading.near1970 += 1;
     if (isTooOld(collection, document.eventTimeMicros)) loading.tooOld += 1;
-    return [{ status, bytes }];
+    return [{ status, bytes, id: document.id }];
   });
   count(loading, stored);
   for (const one of bad < 0 ? taken : [...taken, ready[bad]]) {

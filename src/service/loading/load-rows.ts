@@ -108,6 +108,7 @@ async function addReceived(
     entries: 0,
     added: 0,
     replaced: 0,
+    repeated: 0,
     withoutId: 0,
     refused: received.refused,
     refusedCount: received.refusedCount,
@@ -123,8 +124,9 @@ async function addReceived(
   if (options.onError === 'stop' && received.refusedCount > 0) return stop();
   const news: FieldNews[] = [];
   const before = received.rows.kind === 'parquet' ? options.skip : Math.min(options.skip, received.entries);
-  const put = ({ rows, added, replaced, withoutId, refused, refusedCount }: RowsProgress) => {
-    Object.assign(outcome, { entries: entriesAt(received, before, rows), added, replaced, withoutId });
+  const put = ({ rows, refused, refusedCount, ...counts }: RowsProgress) => {
+    const { added, replaced, repeated, withoutId } = counts;
+    Object.assign(outcome, { entries: entriesAt(received, before, rows), added, replaced, repeated, withoutId });
     outcome.refusedCount = received.refusedCount + refusedCount;
     outcome.refused = [...received.refused, ...refused].sort((a, b) => a.at - b.at).slice(0, REFUSED_SHOWN);
   };
@@ -202,7 +204,8 @@ function documentTaker(
   news: FieldNews[],
   { tell }: RowsOptions,
 ) {
-  const progress: RowsProgress = { rows: 0, added: 0, replaced: 0, withoutId: 0, refused: [], refusedCount: 0 };
+  const counts = { rows: 0, added: 0, replaced: 0, repeated: 0, withoutId: 0, refusedCount: 0 };
+  const progress: RowsProgress = { ...counts, refused: [] };
   let isOver = false;
   const refuse = (at: number, id: string | null, why: string) => {
     progress.refusedCount += 1;

@@ -38,6 +38,7 @@ export function createRowLoads(
         rows: 0,
         added: 0,
         replaced: 0,
+        repeated: 0,
         withoutId: 0,
         refused: [],
         refusedCount: 0,
