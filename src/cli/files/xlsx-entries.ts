@@ -6,6 +6,7 @@ import type { JsonValue } from '../../contract/json/json.ts';
 import type { FileRequest } from '../../mcp/tools/file.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { timeText } from './xlsx-dates.ts';
+import { columnOf, MergedCells, mergesOf } from './xlsx-merges.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
 import { lettersOf, SheetTable } from './xlsx-table.ts';
 import { Zip } from './zip.ts';
@@ -38,6 +39,7 @@ export async function openXlsx(
   const table = new SheetTable(types, headerRow);
   const rows = new Rows(workbook, table);
   async function* entries() {
+    table.merged = new MergedCells(await mergesOf(zip, workbook.part));
     const pieces = parsedPart(zip, workbook.part, rows);
     try {
       for await (const { read, all } of pieces) {
@@ -112,7 +114,7 @@ class Rows {
       this.#cells = new Map();
       this.#chars = 0;
     } else if (name === 'c') {
-      this.#column = columnOf(attributes['r']) ?? this.#column + 1;
+      this.#column = columnAt(attributes['r']) ?? this.#column + 1;
       this.#type = attributes['t'] ?? 'n';
       this.#style = Number(attributes['s'] ?? 0);
       this.#value = [];
@@ -196,13 +198,13 @@ class Rows {
       return undefined;
     }
     const kind = this.#workbook.kinds[this.#style];
+    if (kind === 'duration') this.#table.noteDuration(this.#column);
     return (kind && timeText(value, kind, this.#workbook.is1904)) ?? value;
   }
 }
 
 /** The index of the column in a place such as "AB12". */
-function columnOf(place: string | undefined): number | undefined {
+function columnAt(place: string | undefined): number | undefined {
   const [letters = ''] = /^[A-Z]{1,4}/.exec(place ?? '') ?? [];
-  if (letters === '') return undefined;
-  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+  return letters === '' ? undefined : columnOf(letters);
 }

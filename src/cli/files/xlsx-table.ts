@@ -1,18 +1,22 @@
 import { type ColumnType, type ColumnTypes, typesByPlace } from '../../contract/column-types.ts';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
 import { typedCell } from '../../contract/json/csv-cells.ts';
-import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
+import { type JsonObject, setField, stringifyJson } from '../../contract/json/json.ts';
+import { cut } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
-import { totalNote } from '../../service/ingest/totals.ts';
+import { isTotal, Totals } from '../../service/ingest/totals.ts';
 import type { SizedEntry } from './entry-lines.ts';
+import type { MergedCells, SheetRow } from './xlsx-merges.ts';
 
-/** A row of a sheet: its cells that are not empty, by the number of their column. */
-export interface SheetRow {
-  /** Its number in the sheet. */
-  at: number;
-  cells: Map<number, JsonValue>;
-  chars: number;
+const WARNINGS_SHOWN = 10;
+const NAME_CHARS_MAX = 100;
+
+/** The first of some warnings that a column has each. */
+function few(warnings: readonly string[]): string[] {
+  const more = warnings.length - WARNINGS_SHOWN;
+  return [...warnings.slice(0, WARNINGS_SHOWN), ...(more > 0 ? [`${counted(more, 'more columns')} as well.`] : [])];
 }
 
 /** Rows that are held until it is told whether the row of names is a title. */
@@ -37,8 +41,12 @@ export class SheetTable {
   /** The first rows; undefined: the row of names is none of a title. */
   #held: SheetRow[] | undefined = [];
   #heldChars = 0;
-  /** The first cell of the last row. */
-  #last = { first: '', row: 0 };
+  /** What is filled in of merged cells; undefined: nothing. */
+  merged: MergedCells | undefined;
+  /** Lengths of time, by column. */
+  readonly #durations = new Map<number, number>();
+  readonly #totals = new Totals();
+  #lastRow = 0;
 
   constructor(types: ColumnTypes, headerRow: number) {
     this.#types = types;
@@ -53,13 +61,35 @@ export class SheetTable {
   }
 
   warnings(): string[] {
-    const notes = [this.#namesNote, totalNote(this.#last.first, `row ${this.#last.row}`)];
-    return notes.filter((note) => note !== undefined);
+    const merged = [...(this.merged?.counts ?? [])].map(([column, count]) => {
+      const cells = count === 1 ? 'cell has' : 'cells have';
+      return `${this.#shown(column)}: ${count.toLocaleString('en-US')} ${cells} the value of the merged cell that they belong to.`;
+    });
+    const full =
+      this.merged?.isFull === true ? 'The sheet has more merged cells, which are empty but for the first.' : '';
+    const durations = [...this.#durations].map(([column, count]) => {
+      const name = this.#shown(column);
+      return `${name}: ${counted(count, 'values')} ${count === 1 ? 'is a length' : 'are lengths'} of time, in days: ${name} * 24 is hours.`;
+    });
+    const notes = [this.#namesNote, ...few(merged), full, ...few(durations), this.#totals.note(this.#lastRow)];
+    return notes.filter((note) => note !== undefined && note !== '') as string[];
+  }
+
+  /** Takes a cell whose number is a length of time. */
+  noteDuration(column: number): void {
+    this.#durations.set(column, (this.#durations.get(column) ?? 0) + 1);
+  }
+
+  /** The name of a column, as SQL and warnings have it. */
+  #shown(column: number): string {
+    return `"${cut(this.#nameOf(column), NAME_CHARS_MAX).replaceAll('"', '""')}"`;
   }
 
   put(row: SheetRow): void {
-    const { at, cells, chars } = row;
-    if (cells.size === 0 || this.failure !== undefined || at < this.#headerRow) return;
+    const { at, cells } = row;
+    if (cells.size === 0 || this.failure !== undefined) return;
+    this.merged?.fill(row, at < this.#headerRow || this.#names === undefined);
+    if (at < this.#headerRow) return;
     if (this.#names === undefined) {
       this.#names = this.#namesIn(row);
       return;
@@ -69,7 +99,7 @@ export class SheetTable {
       return;
     }
     this.#held.push(row);
-    this.#heldChars += chars;
+    this.#heldChars += row.chars;
     if (this.#held.length >= HELD_MAX || this.#heldChars > HELD_CHARS_MAX) this.end();
   }
 
@@ -117,8 +147,11 @@ export class SheetTable {
       this.#refuse(at, 'has more than 10 MiB, the most that one document may have');
       return;
     }
-    const [first] = cells.values();
-    this.#last = { first: typeof first === 'string' ? first : '', row: at };
+    this.#lastRow = at;
+    const [[column, first] = []] = cells;
+    if (column !== undefined && typeof first === 'string' && isTotal(first)) {
+      this.#totals.add(at, this.#nameOf(column), first);
+    }
     const document: JsonObject = {};
     for (const [column, value] of cells) {
       const name = this.#nameOf(column);

@@ -158,13 +158,85 @@ describe('cells', () => {
     ['[$-409]mmmm d, yyyy;@', 'date'],
     ['m/d/yy h:mm AM/PM', 'datetime'],
     ['mm:ss', 'time'],
-    ['[h]:mm:ss', undefined],
+    ['[h]:mm:ss', 'duration'],
     ['0.00', undefined],
     ['General', undefined],
     ['"day" 0', undefined],
     ['[Red]#,##0;-0', undefined],
   ])('formatted as %s show a %s', (code, kind) => {
     expect(kindOf(code)).toBe(kind);
+  });
+});
+
+/** A sheet whose cells have their places, with merged ones. */
+const placed = (merges: string[], ...cells: Record<string, string>[]) => {
+  const of = (row: Record<string, string>, at: number) =>
+    `<row r="${at + 1}">${Object.entries(row)
+      .map(([column, value]) => `<c r="${column}${at + 1}" t="str"><v>${value}</v></c>`)
+      .join('')}</row>`;
+  const merged = merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('');
+  return `<worksheet><sheetData>${cells.map(of).join('')}</sheetData><mergeCells>${merged}</mergeCells></worksheet>`;
+};
+
+describe('merged cells', () => {
+  it('have their value in each row and column of the data, which is told', async () => {
+    const sheet = placed(
+      ['A1:B1', 'A2:A4', 'B5:C5', 'A6:C6'],
+      { A: 'Region', B: 'City', C: 'n' },
+      { A: 'North', B: 'Oslo', C: '1' },
+      { B: 'Bergen', C: '2' },
+      { B: 'Tromso', C: '3' },
+      { A: 'South', B: 'closed' },
+      { A: 'a heading' },
+    );
+    const { documents, file } = await read('merged.xlsx', book(sheet));
+    expect(documents).toEqual([
+      { Region: 'North', City: 'Oslo', n: '1' },
+      { Region: 'North', City: 'Bergen', n: '2' },
+      { Region: 'North', City: 'Tromso', n: '3' },
+      { Region: 'South', City: 'closed', n: 'closed' },
+      { Region: 'a heading' },
+    ]);
+    expect(file?.warnings?.()).toEqual([
+      '"Region": 2 cells have the value of the merged cell that they belong to.',
+      '"n": 1 cell has the value of the merged cell that they belong to.',
+    ]);
+  });
+
+  it('of hostile sizes are filled up to a limit, which is told', async () => {
+    const rows = Array.from({ length: 2_000 }, () => ({ B: 'x' }));
+    const wide = Array.from({ length: 5_000 }, () => 'A2:XFD1048576');
+    const begun = performance.now();
+    const sheet = placed(wide, { A: 'a', B: 'b' }, { A: 'y'.repeat(1_000), B: 'z' }, ...rows);
+    const { file, error } = await read('wide.xlsx', book(sheet));
+    expect(error).toBeUndefined();
+    expect(file?.warnings?.().join(' ')).toContain(
+      'The sheet has more merged cells, which are empty but for the first.',
+    );
+    expect(performance.now() - begun).toBeLessThan(20_000);
+  });
+});
+
+describe('what a sheet is told of', () => {
+  it('are lengths of time, which are days, and rows among others that seem to sum up some', async () => {
+    const styles = '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="46"/></cellXfs></styleSheet>';
+    const relations = `<Relationships>${['worksheet worksheets/s.xml', 'styles styles.xml']
+      .map((one, at) => {
+        const [type, target] = one.split(' ');
+        return `<Relationship Id="r${at + 1}" Type="http://example.org/${type}" Target="${target}"/>`;
+      })
+      .join('')}</Relationships>`;
+    const row = (name: string) => [text(name), '<c s="1"><v>1.25</v></c>'];
+    const sheet = rows([text('who'), text('worked')], row('Ada'), row('Subtotal'), row('Bob'), row('Total'));
+    const { documents, file } = await read(
+      'sums.xlsx',
+      book(sheet, { 'xl/styles.xml': styles, 'xl/_rels/workbook.xml.rels': relations }),
+    );
+    expect(documents[0]).toEqual({ who: 'Ada', worked: 1.25 });
+    expect(file?.warnings?.()).toEqual([
+      '"worked": 4 values are lengths of time, in days: "worked" * 24 is hours.',
+      `2 rows (3, 5) begin with words such as "Subtotal": if they sum up others, leave them out of sums and counts: WHERE coalesce("who", '') NOT IN ('Subtotal', 'Total').`,
+    ]);
   });
 });
 
