@@ -93,7 +93,7 @@ export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'c
 /** What another load of the same documents would do, or has done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
   if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got one: loading the file again adds them again. To replace them, load into a new collection with "id_field", a unique field`;
+  const told = `${counted(withoutId, 'documents')} had no _id and got one: loading again adds them again, unless into a new collection with a unique "id_field"`;
   if (before === 0) return [told];
   const held = before.toLocaleString('en-US');
   return [`${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice`];
