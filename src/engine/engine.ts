@@ -87,12 +87,15 @@ export interface Engine extends Expressions, Batches, Sharing {
    */
   openRows(table: string, rows: CsvRows | ParquetRows, signal: AbortSignal): Promise<OpenedRows>;
 
-  /** The first rows of a file as documents, and the columns that a new table of all its rows has. Rejects as `addRows` does. */
+  /**
+   * The first rows of a file as documents, the columns that a new table of all its rows has, and what is to be told of them.
+   * Rejects as `addRows` does.
+   */
   sampleRows(
     rows: CsvRows | ParquetRows,
     max: number,
     signal: AbortSignal,
-  ): Promise<{ documents: JsonObject[]; columns: NewColumn[] }>;
+  ): Promise<{ documents: JsonObject[]; columns: NewColumn[]; notes: string[] }>;
 
   /** The columns that a new table of some documents has; their ids and event times are no fields. */
   columnsFor(documents: readonly JsonObject[]): Promise<NewColumn[]>;

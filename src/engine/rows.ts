@@ -62,6 +62,8 @@ export interface RowsProgress {
   rows: number;
   added: number;
   replaced: number;
+  /** Of the replaced, those that came with the same part of the file, at least: its ids are not unique. */
+  repeated: number;
   /** Rows whose id was made. */
   withoutId: number;
   /** Some of the refused rows, the first ones. */

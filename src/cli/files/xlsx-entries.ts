@@ -1,15 +1,14 @@
 import type { FileHandle } from 'node:fs/promises';
-import { type ColumnType, type ColumnTypes, typesByPlace } from '../../contract/column-types.ts';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
-import { typedCell } from '../../contract/json/csv-cells.ts';
-import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
+import type { JsonValue } from '../../contract/json/json.ts';
 import type { FileRequest } from '../../mcp/tools/file.ts';
-import { totalNote } from '../../service/ingest/totals.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { timeText } from './xlsx-dates.ts';
+import { columnOf, MergedCells, mergesOf } from './xlsx-merges.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
+import { lettersOf, SheetTable } from './xlsx-table.ts';
 import { Zip } from './zip.ts';
 
 /** What workbooks may have. */
@@ -37,22 +36,24 @@ export async function openXlsx(
 ): Promise<XlsxOpened> {
   const zip = await Zip.open(handle);
   const workbook = await openWorkbook(zip, asked);
-  const rows = new Rows(workbook, types, headerRow);
+  const table = new SheetTable(types, headerRow);
+  const rows = new Rows(workbook, table);
   async function* entries() {
+    table.merged = new MergedCells(await mergesOf(zip, workbook.part));
     const pieces = parsedPart(zip, workbook.part, rows);
     try {
       for await (const { read, all } of pieces) {
-        yield { entries: rows.take(), bytesRead: Math.floor((bytes * read) / Math.max(1, all)) };
+        yield { entries: table.take(), bytesRead: Math.floor((bytes * read) / Math.max(1, all)) };
         if (rows.failure !== undefined) throw rows.failure;
       }
     } catch (error) {
       // The rows before the failure are good.
-      const left = rows.take();
-      if (left.length > 0) yield { entries: left, bytesRead: bytes };
+      table.end();
+      yield { entries: table.take(), bytesRead: bytes };
       throw error;
     }
-    const left = rows.take();
-    if (left.length > 0) yield { entries: left, bytesRead: bytes };
+    table.end();
+    yield { entries: table.take(), bytesRead: bytes };
     if (rows.failure !== undefined) throw rows.failure;
   }
   return {
@@ -60,22 +61,16 @@ export async function openXlsx(
     sheet: workbook.sheet,
     sheets: workbook.others,
     unwritable: () => rows.errors,
-    warnings: () => rows.warnings(),
+    warnings: () => [...rows.warnings(), ...table.warnings()],
   };
 }
 
-/** Turns the elements of a sheet into documents. */
+/** Turns the elements of a sheet into rows of its table. */
 class Rows {
   errors = 0;
-  failure: ApiError | undefined;
   readonly #workbook: Workbook;
-  readonly #types: ColumnTypes;
-  readonly #headerRow: number;
-  /** How many columns the row of names has names for. */
-  #named = 0;
-  #columnTypes = new Map<number, ColumnType | undefined>();
-  #entries: SizedEntry[] = [];
-  #names: Map<number, string> | undefined;
+  readonly #table: SheetTable;
+  #failure: ApiError | undefined;
   #row = 0;
   #column = 0;
   #cells = new Map<number, JsonValue>();
@@ -88,30 +83,24 @@ class Rows {
   #isFormula = false;
   #hasValue = false;
   #unvalued = 0;
-  /** The first cell of the last row. */
-  #last = { first: '', row: 0 };
   #firstUnvalued = '';
   #text = new RichText();
   #isWithin = false;
 
-  constructor(workbook: Workbook, types: ColumnTypes, headerRow: number) {
+  constructor(workbook: Workbook, table: SheetTable) {
     this.#workbook = workbook;
-    this.#types = types;
-    this.#headerRow = headerRow;
+    this.#table = table;
+  }
+
+  /** Why nothing more can be read. */
+  get failure(): ApiError | undefined {
+    return this.#failure ?? this.#table.failure;
   }
 
   warnings(): string[] {
-    const total = totalNote(this.#last.first, `row ${this.#last.row}`);
-    const totals = total === undefined ? [] : [total];
-    if (this.#unvalued === 0) return totals;
+    if (this.#unvalued === 0) return [];
     const some = `${counted(this.#unvalued, 'formulas')} without a stored value (the first in cell ${this.#firstUnvalued})`;
-    return [`${some}: left out; save the workbook with a program that computes formulas, and load it again`, ...totals];
-  }
-
-  take(): SizedEntry[] {
-    const taken = this.#entries;
-    this.#entries = [];
-    return taken;
+    return [`${some}: left out; save the workbook with a program that computes formulas, and load it again`];
   }
 
   open = (element: string, attributes: Readonly<Record<string, string>>): void => {
@@ -125,7 +114,7 @@ class Rows {
       this.#cells = new Map();
       this.#chars = 0;
     } else if (name === 'c') {
-      this.#column = columnOf(attributes['r']) ?? this.#column + 1;
+      this.#column = columnAt(attributes['r']) ?? this.#column + 1;
       this.#type = attributes['t'] ?? 'n';
       this.#style = Number(attributes['s'] ?? 0);
       this.#value = [];
@@ -150,7 +139,7 @@ class Rows {
     if (this.failure !== undefined) return;
     if (name === 'v') this.#isValue = false;
     else if (name === 'c') this.#endCell();
-    else if (name === 'row') this.#endRow();
+    else if (name === 'row') this.#table.put({ at: this.#row, cells: this.#cells, chars: this.#chars });
     else this.#text.close(element);
   };
 
@@ -167,7 +156,7 @@ class Rows {
     if (value === undefined || value === '') return;
     if (this.#column >= COLUMNS_MAX) {
       const message = `The sheet has a cell beyond the ${COLUMNS_MAX.toLocaleString('en-US')} columns that workbooks have, in row ${this.#row}.`;
-      this.failure = new ApiError('invalid_input', message);
+      this.#failure = new ApiError('invalid_input', message);
       return;
     }
     this.#chars += typeof value === 'string' ? value.length : 1;
@@ -199,7 +188,7 @@ class Rows {
     const text = this.#workbook.texts.at(index);
     if (text !== undefined) return text;
     const message = `The workbook is damaged: a cell of row ${this.#row} has the text number ${index}, which is not there.`;
-    this.failure = new ApiError('invalid_input', message);
+    this.#failure = new ApiError('invalid_input', message);
     return undefined;
   }
 
@@ -209,99 +198,13 @@ class Rows {
       return undefined;
     }
     const kind = this.#workbook.kinds[this.#style];
+    if (kind === 'duration') this.#table.noteDuration(this.#column);
     return (kind && timeText(value, kind, this.#workbook.is1904)) ?? value;
   }
-
-  /** The name of a column that the first row does not name. */
-  #newName(names: Map<number, string>, column: number): string {
-    const taken = new Set(names.values());
-    let name = `column_${lettersOf(column)}`;
-    while (taken.has(name)) name += '_';
-    names.set(column, name);
-    return name;
-  }
-
-  #endRow(): void {
-    if (this.#cells.size === 0 || this.failure !== undefined) return;
-    const at = this.#row;
-    if (at < this.#headerRow) return;
-    if (this.#names === undefined) {
-      this.#named = this.#cells.size;
-      const names = [...this.#cells].map(([column, value]) => [column, String(value).trim()] as const);
-      this.#names = new Map(names.filter(([, name]) => name !== ''));
-      this.failure = problemOfNames([...this.#names.values()], at) ?? this.#readTypes([...this.#names]);
-      return;
-    }
-    if (this.#chars > WRITE_BYTES_MAX) {
-      this.#entries.push({
-        bytes: 0,
-        entry: { at, problem: 'has more than 10 MiB, the most that one document may have' },
-      });
-      return;
-    }
-    if (this.#cells.size > 2 && (this.#named < 2 || 2 * this.#named < this.#cells.size)) {
-      this.failure = titleError(this.#named, at, this.#cells.size);
-      return;
-    }
-    const [first] = this.#cells.values();
-    this.#last = { first: typeof first === 'string' ? first : '', row: at };
-    const document: JsonObject = {};
-    for (const [column, value] of this.#cells) {
-      const name = this.#names.get(column) ?? this.#newName(this.#names, column);
-      const type = this.#types === 'text' ? 'STRING' : this.#columnTypes.get(column);
-      const typed = type === undefined ? value : typedCell(String(value), type);
-      if (typed === undefined) {
-        const problem = `has ${JSON.stringify(String(value).slice(0, 80))} in column ${JSON.stringify(name)}, which is no ${type}`;
-        this.#entries.push({ bytes: 0, entry: { at, problem } });
-        return;
-      }
-      if (typed !== null) setField(document, name, typed);
-    }
-    this.#entries.push({ bytes: stringifyJson(document).length, entry: { at, document } });
-  }
-
-  /** Why the types do not fit the names. */
-  #readTypes(names: readonly (readonly [number, string])[]): ApiError | undefined {
-    try {
-      const types = typesByPlace(
-        this.#types,
-        names.map(([, name]) => name),
-      );
-      this.#columnTypes = new Map(names.map(([column], at) => [column, types[at]]));
-      return undefined;
-    } catch (error) {
-      if (error instanceof ApiError) return error;
-      throw error;
-    }
-  }
-}
-
-/** The row that was to name the columns is a title. */
-function titleError(named: number, row: number, columns: number): ApiError {
-  return new ApiError(
-    'invalid_input',
-    `The first row of the sheet names ${named} of ${columns} columns, and seems to be a title. If row ${row} has the names, give "header_row": ${row}, and what is above it is left out.`,
-  );
-}
-
-function problemOfNames(names: readonly string[], row: number): ApiError | undefined {
-  const unique = new Set<string>();
-  const twice = names.find((name) => unique.size === unique.add(name).size);
-  if (twice === undefined) return undefined;
-  return new ApiError(
-    'invalid_input',
-    `The first row of the sheet (row ${row}) names the column ${JSON.stringify(twice.slice(0, 100))} twice, so that values of one would get lost. Correct that row.`,
-  );
 }
 
 /** The index of the column in a place such as "AB12". */
-function columnOf(place: string | undefined): number | undefined {
+function columnAt(place: string | undefined): number | undefined {
   const [letters = ''] = /^[A-Z]{1,4}/.exec(place ?? '') ?? [];
-  if (letters === '') return undefined;
-  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
-}
-
-function lettersOf(column: number): string {
-  const rest = String.fromCharCode(65 + (column % 26));
-  return column < 26 ? rest : lettersOf(Math.floor(column / 26) - 1) + rest;
+  return letters === '' ? undefined : columnOf(letters);
 }

@@ -93,7 +93,7 @@ export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'c
 /** What another load of the same documents would do, or has done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
   if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got a new one: loading the file again adds them again. To replace them, load it into a new collection with "id_field" naming a field that tells them apart`;
+  const told = `${counted(withoutId, 'documents')} had no _id and got one: loading again adds them again, unless into a new collection with a unique "id_field"`;
   if (before === 0) return [told];
   const held = before.toLocaleString('en-US');
   return [`${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice`];
@@ -153,7 +153,8 @@ function stopHint(stoppedLoad: Load, inside: number): string[] {
   if (hasNumbersAsId(stoppedLoad)) return [...texts, NUMBERS_AS_ID];
   const first = isBroken === true ? 'correct the file behind them and ' : '';
   const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
-  if (!isUnsure) return [...texts, `to go on, ${first}call again with "skip": ${entries}${leaving}`];
+  const from = entries > 0 ? ` with "skip": ${entries}` : '';
+  if (!isUnsure) return [...texts, `to go on, ${first}call again${from}${leaving}`];
   const held = target.before + inside;
   return [
     ...texts,

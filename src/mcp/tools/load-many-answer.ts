@@ -111,7 +111,7 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
   }
   if (hasNumbersAsId(load)) return [...texts, NUMBERS_AS_ID];
   texts.push(
-    `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name, "skip": ${entries}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
+    `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
   );
   return texts;
 }

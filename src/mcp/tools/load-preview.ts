@@ -132,7 +132,8 @@ export async function sampleOf(
   if (broken !== undefined && documents.length + refused.length === 0) throw broken;
   const isAll = read.is_all === true && broken === undefined;
   const failure = broken?.message ?? read.stopped;
-  return { documents, columns, refused, isAll, failure, separator: separatorFound(read, file, input) };
+  const warnings = [...(file.warnings?.() ?? []), ...read.warnings];
+  return { documents, columns, refused, isAll, failure, warnings, separator: separatorFound(read, file, input) };
 }
 
 async function previewed(
@@ -143,14 +144,13 @@ async function previewed(
 ) {
   const file = await openAs({ means, signal }, found, input);
   try {
-    const { documents, columns, refused, isAll, failure, separator } = await sampleOf(
+    const { documents, columns, refused, isAll, failure, warnings, separator } = await sampleOf(
       { client, signal },
       { file, target },
       { ...input, on_error: 'skip' },
     );
     const [first] = refused;
     const id = input.id_field ?? '_id';
-    const warnings = file.warnings?.() ?? [];
     return {
       file: found.name,
       format: file.format,

@@ -77,7 +77,11 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     take(load, result, file);
     load.separator = separatorFound(result, file, input);
     if (isCut) load.stopped = { why: CANCELLED, isUnsure: false };
-    if (broken !== undefined) load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
+    if (broken !== undefined) {
+      // Without anything in, what is wrong says everything; as for a file of which the beginning is looked at first.
+      if (load.entries + load.failures === 0) throw broken;
+      load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
+    }
   } catch (error) {
     const failure = broken ?? toApiError(error);
     const { code, message } = failure;

@@ -3,6 +3,7 @@ import { counted } from '../../contract/in-words.ts';
 import type { Cell } from '../../contract/json/csv-cells.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+import { type DistinctNames, distinctNames } from './column-names.ts';
 
 /** Text that is no CSV; the message is a clause saying what is wrong. */
 export class CsvError extends Error {}
@@ -228,8 +229,8 @@ export function faultOf({ why, cells }: RawRecord, columns: number): string | un
   return why ?? (cells > columns ? `has ${cells} values for ${counted(columns, 'columns')}` : undefined);
 }
 
-/** The names of columns that a first record has, without spaces around them. Throws a `CsvError`. */
-export function namesOf(record: RawRecord, dialect: Dialect): string[] {
+/** The names of columns that a first record has, each once, and without spaces around them. Throws a `CsvError`. */
+export function namesOf(record: RawRecord, dialect: Dialect): DistinctNames {
   if (record.why !== undefined) throw new CsvError(`its first line, which names the columns, ${record.why}`);
   if (record.cells > KEYS_MAX) {
     throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
@@ -245,18 +246,7 @@ export function namesOf(record: RawRecord, dialect: Dialect): string[] {
       'if their names are further down, say what they are ("columnNames"), and leave out the lines up to there ("skip")',
     );
   }
-  const names = given.map((name, at) => name ?? unnamed(at, given));
-  const seen = new Set<string>();
-  for (const name of names) {
-    if (seen.has(name)) {
-      const separator = JSON.stringify(dialect.separator.toString());
-      throw new CsvError(
-        `its first line names the column ${JSON.stringify(name)} twice (read with ${separator} as the separator), so that values of one would get lost; correct that line, or say what the columns are called ("columnNames") and leave that line out ("skip": 1)`,
-      );
-    }
-    seen.add(name);
-  }
-  return names;
+  return distinctNames(given.map((name, at) => name ?? unnamed(at, given)));
 }
 
 /** Spaces alone are no name, unlike nothing within quotes. */

@@ -41,7 +41,7 @@ export function csvReader(format: CsvFormat): CsvReader {
         isFirst = false;
         if (!isHeader) rows.push(rowOf(record));
         else if (header === undefined) {
-          names ??= namesOf(record, dialect);
+          names ??= namesOf(record, dialect).names;
           header = cellsOf(record, dialect);
         }
       };

@@ -2,7 +2,7 @@ import { typesByPlace } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { CsvPart, CsvRows } from '../../engine/engine.ts';
+import type { CsvRows } from '../../engine/engine.ts';
 import {
   dialectOf,
   endsWithCarriageReturn,
@@ -25,13 +25,10 @@ import {
 } from '../ingest/csv-records.ts';
 import { totalNote } from '../ingest/totals.ts';
 import { decodedAs } from './csv-encoding.ts';
+import { PartWriter } from './csv-parts.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
-import type { Spool, SpoolFile } from './spool.ts';
+import type { Spool } from './spool.ts';
 
-/** A part is stored in one transaction, of which each second keeps other writes waiting. */
-const PART_BYTES = 24 * 1024 * 1024;
-const PART_ROWS = 250_000;
-const CHUNK_BYTES = 1024 * 1024;
 /** How many bytes are read before others get their turn. */
 const STEP_BYTES = 128 * 1024;
 const REFUSED_SHOWN = 100;
@@ -139,9 +136,10 @@ async function divide(
     await read(records, first);
   }
   const { take, records } = reading as unknown as { take: RecordTaker; records: CsvRecords };
-  if (!isFull()) records.end();
+  const isWhole = !isFull();
+  if (isWhole) records.end();
   await parts.end();
-  return take.result(bytes);
+  return take.result(bytes, isWhole);
 }
 
 /** Where a line of bytes begins: behind the first of them, if they have so many. */
@@ -168,79 +166,14 @@ function headerAdvice(bytes: Buffer, dialect: Dialect): string {
   });
   records.write(bytes.subarray(0, SAMPLE_BYTES));
   records.end();
-  return best === 0
-    ? 'if their names are further down, give the number of that line as "header_row"'
-    : `their names seem to be in line ${best}: give "header_row": ${best}, and what is above it is left out`;
+  return adviceOf(best);
 }
 
-/** Divides records over files. */
-class PartWriter {
-  readonly parts: CsvPart[] = [];
-  readonly #spool: Spool;
-  #file: SpoolFile | undefined;
-  /** What is to be written; null: the part ends. */
-  #queue: (Buffer | null)[] = [];
-  #chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  #used = 0;
-  #part: (Omit<CsvPart, 'path'> & { bytes: number }) | undefined;
-  #ended: Omit<CsvPart, 'path'>[] = [];
-
-  constructor(spool: Spool) {
-    this.#spool = spool;
-  }
-
-  /** The place for a record of so many bytes at most; `put` says how many it has. */
-  room(bytes: number): { chunk: Buffer; at: number } {
-    if (this.#used + bytes > this.#chunk.length) {
-      this.#queue.push(this.#chunk.subarray(0, this.#used));
-      this.#chunk = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, bytes));
-      this.#used = 0;
-    }
-    return { chunk: this.#chunk, at: this.#used };
-  }
-
-  put(bytes: number, { line, lines }: RawRecord, { entries, isShort }: { entries: number; isShort: boolean }): void {
-    this.#used += bytes;
-    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, hasShort: false, entries, bytes: 0 };
-    const part = this.#part;
-    part.rows += 1;
-    part.last = line;
-    part.entries = entries;
-    part.hasBreaks ||= lines > 1;
-    part.hasShort ||= isShort;
-    part.bytes += bytes;
-    if (part.bytes >= PART_BYTES || part.rows >= PART_ROWS) this.#cut();
-  }
-
-  #cut(): void {
-    if (this.#part === undefined) return;
-    const { bytes: _, ...part } = this.#part;
-    this.#ended.push(part);
-    this.#part = undefined;
-    this.#queue.push(this.#chunk.subarray(0, this.#used), null);
-    this.#chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    this.#used = 0;
-  }
-
-  async flush(): Promise<void> {
-    for (const bytes of this.#queue.splice(0)) {
-      if (bytes === null) {
-        const part = this.#ended.shift();
-        if (this.#file === undefined || part === undefined) continue;
-        await this.#file.close();
-        this.parts.push({ path: this.#file.path, ...part });
-        this.#file = undefined;
-      } else if (bytes.length > 0) {
-        this.#file ??= await this.#spool.create();
-        await this.#file.write(bytes);
-      }
-    }
-  }
-
-  async end(): Promise<void> {
-    this.#cut();
-    await this.flush();
-  }
+/** What to do about a line of names that is none; 0: it is not known in which line they are. */
+function adviceOf(line: number): string {
+  return line === 0
+    ? 'if their names are further down, give the number of that line as "header_row"'
+    : `their names seem to be in line ${line}: give "header_row": ${line}, and what is above it is left out`;
 }
 
 /** Decides what becomes of each record. */
@@ -253,6 +186,12 @@ class RecordTaker {
   readonly #parts: PartWriter;
   #columns: Pick<CsvRows, 'names' | 'types'> | undefined;
   #isHeaderDue: boolean;
+  #namesNote: string | undefined;
+  /** Whether the file names its columns. */
+  #isNamed = false;
+  /** Rows with many more cells than there are names, and the first of those with the most. */
+  #wide = 0;
+  #widest = { line: 0, cells: 0 };
   #entries = 0;
   #recordBytes = 0;
   #refused: RefusedEntry[] = [];
@@ -301,7 +240,11 @@ class RecordTaker {
       return;
     if (this.#isHeaderDue) {
       this.#isHeaderDue = false;
-      this.#columns ??= this.#columnsOf(namesOf(record, this.dialect));
+      if (this.#columns !== undefined) return;
+      const { names, note } = namesOf(record, this.dialect);
+      this.#namesNote = note;
+      this.#isNamed = true;
+      this.#columns = this.#columnsOf(names);
       return;
     }
     const { names = [] } = this.#columns ?? {};
@@ -309,6 +252,7 @@ class RecordTaker {
     if (this.#entries <= this.#skip) return;
     const fault = faultOf(record, names.length);
     if (fault !== undefined) {
+      if (cells > 2 && cells > 2 * names.length) this.#noteWide(record);
       this.#refuse(line, fault);
       return;
     }
@@ -346,21 +290,35 @@ class RecordTaker {
     return Buffer.from(cells.join(this.#separatorText));
   }
 
+  #noteWide({ line, cells }: RawRecord): void {
+    this.#wide += 1;
+    if (cells > this.#widest.cells && this.#wide <= ADVISED_RECORDS) this.#widest = { line, cells };
+  }
+
+  /** Most rows have more than twice as many cells as the line that was to name the columns, which is a title then. */
+  #requireNoTitle(): void {
+    if (!this.#isNamed || 2 * this.#wide <= this.#entries - this.#skip) return;
+    const named = counted(this.#columns?.names.length ?? 0, 'columns');
+    throw new CsvError(`its first line names ${named}, most rows have more; ${adviceOf(this.#widest.line)}`);
+  }
+
   #refuse(at: number, why: string): void {
     this.#refusedCount += 1;
     if (this.#refused.length < REFUSED_SHOWN) this.#refused.push({ at, id: null, why });
   }
 
-  result(bytes: number): SpooledCsv {
+  /** `isWhole`: the last row is that of the file. */
+  result(bytes: number, isWhole: boolean): SpooledCsv {
     if (this.#columns === undefined)
       throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
+    this.#requireNoTitle();
     const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
     const { bytes: last, start = 0, end = 0, line = 0 } = this.#last ?? {};
     const [first = ''] =
       last?.toString('utf8', start, Math.min(end, start + FIRST_BYTES)).split(this.#separatorText, 1) ?? [];
-    const total = totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
+    const total = isWhole && totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
     return {
       rows: {
         kind: 'csv',
@@ -376,12 +334,13 @@ class RecordTaker {
       refusedCount: this.#refusedCount,
       bytes,
       notes: [
+        ...(this.#namesNote === undefined ? [] : [this.#namesNote]),
         ...(this.#short === 0
           ? []
           : [
               `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
-        ...(total === undefined ? [] : [total]),
+        ...(total ? [total] : []),
       ],
     };
   }

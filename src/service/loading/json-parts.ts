@@ -390,7 +390,7 @@ export function* itemsOf({ bytes, line, isLines }: JsonPart): Generator<JsonItem
   }
 }
 
-function linesIn(bytes: Buffer, from: number, to: number): number {
+export function linesIn(bytes: Buffer, from: number, to: number): number {
   // Of the part alone: a search would go on behind it, to the next line, for each document.
   const part = bytes.subarray(from, to);
   let count = 0;

@@ -18,6 +18,7 @@ import {
   near1970Warnings,
   tooOldWarnings,
 } from '../ingest/write-warnings.ts';
+import { type NotNumbers, notNumbersWarnings, withoutNotNumbers } from './json-nan.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
@@ -40,6 +41,7 @@ interface Loading {
   near1970: number;
   /** Documents that the collection's query leaves out. */
   dropped: number;
+  notNumbers: NotNumbers;
 }
 
 /**
@@ -61,6 +63,7 @@ export async function loadDocuments(
     tooOld: 0,
     near1970: 0,
     dropped: 0,
+    notNumbers: { count: 0, line: 0 },
   };
   const { outcome } = loading;
   try {
@@ -74,6 +77,7 @@ export async function loadDocuments(
   const { news, tooOld, near1970, dropped } = loading;
   ctx.usage.dropped(collection, dropped);
   outcome.warnings.push(
+    ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
@@ -98,9 +102,20 @@ async function firstDocuments(
   options: LoadOptions,
   max: number,
 ): Promise<Omit<LoadSample, 'columns'>> {
-  const sample: Omit<LoadSample, 'columns'> = { documents: [], refused: [], isAll: true, stopped: null };
+  const sample: Omit<LoadSample, 'columns'> = {
+    documents: [],
+    refused: [],
+    isAll: true,
+    stopped: null,
+    warnings: [],
+  };
+  const notNumbers: NotNumbers = { count: 0, line: 0 };
   try {
-    for await (const part of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+    for await (const found of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+      const read = await withoutNotNumbers(found);
+      if (read !== undefined) note(notNumbers, read);
+      sample.warnings = notNumbersWarnings(notNumbers);
+      const part = read?.part ?? found;
       for (const item of itemsOf(part)) {
         const isFull = sample.documents.length + sample.refused.length === max || item.start > SAMPLE_BYTES_MAX;
         if (isFull) return { ...sample, isAll: false };
@@ -165,10 +180,19 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
     if (left.bytes.length > 0 && (await addText(loading, left, before))) return;
     await before;
-    await addItems(loading, left);
+    const read = await withoutNotNumbers(left);
+    if (read !== undefined) note(loading.notNumbers, read);
+    if (read !== undefined && (await addText(loading, read.part, before))) return;
+    await addItems(loading, read?.part ?? left);
   } finally {
     leave();
   }
+}
+
+/** Adds what was found in a further part. */
+function note(notNumbers: NotNumbers, { count, line }: NotNumbers): void {
+  if (notNumbers.count === 0) notNumbers.line = line;
+  notNumbers.count += count;
 }
 
 /** A part without the documents that are to be left out. */
@@ -201,9 +225,22 @@ async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Pr
   return true;
 }
 
+interface Stored {
+  status: string;
+  bytes: number;
+  id: string;
+}
+
+/** How many have the id of one before them; most loads replace nothing, and their ids are not looked at. */
+function repeatedIn(stored: readonly Stored[]): number {
+  if (!stored.some(({ status }) => status === 'replaced')) return 0;
+  return stored.length - new Set(stored.map(({ id }) => id)).size;
+}
+
 /** Counts documents that are in. */
-function count({ ctx, collection, outcome }: Loading, stored: readonly { status: string; bytes: number }[]): void {
+function count({ ctx, collection, outcome }: Loading, stored: readonly Stored[]): void {
   const size = { inserted: 0, overwritten: 0 };
+  outcome.repeated += repeatedIn(stored);
   for (const { status, bytes } of stored) {
     size.inserted += bytes;
     if (status === 'replaced') {
@@ -309,7 +346,7 @@ async function store(loading: Loading, entries: readonly Entry[]): Promise<void>
     if (made) outcome.withoutId += 1;
     if (isNear1970) loading.near1970 += 1;
     if (isTooOld(collection, document.eventTimeMicros)) loading.tooOld += 1;
-    return [{ status, bytes }];
+    return [{ status, bytes, id: document.id }];
   });
   count(loading, stored);
   for (const one of bad < 0 ? taken : [...taken, ready[bad]]) {

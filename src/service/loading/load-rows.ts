@@ -72,10 +72,11 @@ export async function sampleRows(
         : await spoolParquet(body, spool, options, ctx.signal);
     const { rows, refused, entries } = received;
     const isStopped = options.onError === 'stop' && refused.length > 0;
-    const { documents: found, columns } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
+    const { documents: found, columns, notes } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);
     const isAll = found.length <= max && entries <= max;
-    return { documents, columns, refused, isAll, stopped: null, ...separatorOf(rows) };
+    const warnings = [...received.notes, ...notes];
+    return { documents, columns, refused, isAll, stopped: null, warnings, ...separatorOf(rows) };
   });
 }
 
@@ -107,6 +108,7 @@ async function addReceived(
     entries: 0,
     added: 0,
     replaced: 0,
+    repeated: 0,
     withoutId: 0,
     refused: received.refused,
     refusedCount: received.refusedCount,
@@ -122,8 +124,9 @@ async function addReceived(
   if (options.onError === 'stop' && received.refusedCount > 0) return stop();
   const news: FieldNews[] = [];
   const before = received.rows.kind === 'parquet' ? options.skip : Math.min(options.skip, received.entries);
-  const put = ({ rows, added, replaced, withoutId, refused, refusedCount }: RowsProgress) => {
-    Object.assign(outcome, { entries: entriesAt(received, before, rows), added, replaced, withoutId });
+  const put = ({ rows, refused, refusedCount, ...counts }: RowsProgress) => {
+    const { added, replaced, repeated, withoutId } = counts;
+    Object.assign(outcome, { entries: entriesAt(received, before, rows), added, replaced, repeated, withoutId });
     outcome.refusedCount = received.refusedCount + refusedCount;
     outcome.refused = [...received.refused, ...refused].sort((a, b) => a.at - b.at).slice(0, REFUSED_SHOWN);
   };
@@ -201,7 +204,8 @@ function documentTaker(
   news: FieldNews[],
   { tell }: RowsOptions,
 ) {
-  const progress: RowsProgress = { rows: 0, added: 0, replaced: 0, withoutId: 0, refused: [], refusedCount: 0 };
+  const counts = { rows: 0, added: 0, replaced: 0, repeated: 0, withoutId: 0, refusedCount: 0 };
+  const progress: RowsProgress = { ...counts, refused: [] };
   let isOver = false;
   const refuse = (at: number, id: string | null, why: string) => {
     progress.refusedCount += 1;

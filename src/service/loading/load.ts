@@ -4,7 +4,9 @@ import { ApiError } from '../../contract/errors.ts';
 import { parseJson } from '../../contract/json/json.ts';
 import type { LoadFormat, LoadResult } from '../../contract/load.ts';
 import { CsvParams } from '../../contract/sources.ts';
+import { cut } from '../../contract/text.ts';
 import { requireCollection } from '../catalog/not-found.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { readCsvSettings } from '../ingest/csv-format.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
@@ -46,12 +48,34 @@ export async function load(
     return sampleResult(await sampled);
   }
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
-  return resultOf(
-    await (isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options)),
-  );
+  const loading = isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
+  const outcome = await loading;
+  outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
+  return resultOf(outcome);
 }
 
-function resultOf({ refused, withoutId, refusedCount, ...rest }: LoadOutcome): LoadResult {
+/**
+ * Warns of an id that is not unique in its file. Each part knows how often one came again within it; over all parts, what
+ * was stored is more than the documents that there are now.
+ */
+async function repeatWarnings(
+  { engine }: CallContext,
+  { table, retentionSecs }: CollectionRecord,
+  { added, replaced, repeated }: LoadOutcome,
+  { idField = '_id', format }: LoadOptions,
+): Promise<string[]> {
+  if (replaced === 0) return [];
+  const stored = added + replaced;
+  // Documents past their retention are not counted.
+  const { docCount } = retentionSecs === null ? await engine.stats(table) : { docCount: stored };
+  const least = Math.max(repeated, stored - docCount);
+  if (least === 0) return [];
+  const some = `${least === replaced ? '' : 'at least '}${least.toLocaleString('en-US')} of ${stored.toLocaleString('en-US')}`;
+  const rows = format === 'csv' || format === 'parquet' ? 'rows' : 'documents';
+  return [`${JSON.stringify(cut(idField, 100))} is not unique: ${some} ${rows} replaced others of this file.`];
+}
+
+function resultOf({ refused, withoutId, refusedCount, repeated: _, ...rest }: LoadOutcome): LoadResult {
   return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
 }
 

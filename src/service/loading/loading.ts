@@ -40,6 +40,8 @@ export interface LoadOutcome {
   entries: number;
   added: number;
   replaced: number;
+  /** Of the replaced, those that came with this load, as far as its parts tell. */
+  repeated: number;
   /** Documents whose `_id` was generated. */
   withoutId: number;
   /** The first refused entries, some hundred at most. */
@@ -62,6 +64,8 @@ export interface LoadSample {
   isAll: boolean;
   /** Why the rest cannot be read. */
   stopped: string | null;
+  /** What is told of how it was read. */
+  warnings: string[];
   separator?: string;
 }
 
@@ -69,7 +73,8 @@ export interface LoadSample {
 const REFUSED_MAX = 500;
 
 export function newOutcome(): LoadOutcome {
-  return { entries: 0, added: 0, replaced: 0, withoutId: 0, refused: [], refusedCount: 0, warnings: [], stopped: null };
+  const counts = { entries: 0, added: 0, replaced: 0, repeated: 0, withoutId: 0, refusedCount: 0 };
+  return { ...counts, refused: [], warnings: [], stopped: null };
 }
 
 /** Notes an entry that is refused. */

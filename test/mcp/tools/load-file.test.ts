@@ -29,7 +29,7 @@ describe('load_file', () => {
       expect([done >= (reports[at]?.[0] ?? 0), done <= 100, total]).toEqual([true, true, 100]);
     }
     expect(reports.at(-1)).toEqual([100, 100, '3 documents are in']);
-    expect(data['warnings']).toEqual([expect.stringContaining('1 document had no _id and got a new one')]);
+    expect(data['warnings']).toEqual([expect.stringContaining('1 document had no _id and got one')]);
     expect(next).toBe('describe_collection shows the fields.');
     expect(isError).toBe(false);
   });

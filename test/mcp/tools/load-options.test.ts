@@ -73,6 +73,19 @@ describe('"event_time"', () => {
   });
 });
 
+describe('a dry run', () => {
+  it('warns of what the load will warn of, but for what only its end tells', async () => {
+    const csv = `day;price\n${'31.12.2024;12,50\n01.02.2024;1,00\n'.repeat(3)}`;
+    const dry = await load('csv', csv, { dry_run: true });
+    const { data } = await load('csv', csv);
+    const warnings = dry.data['warnings'] as unknown as string[];
+    expect(warnings).toEqual([expect.stringContaining("'%d.%m.%Y'"), expect.stringContaining('12,50')]);
+    expect((data['warnings'] as unknown as string[]).slice(1)).toEqual(warnings);
+    const long = await load('csv', `a;b\n${'x;1\n'.repeat(200)}Total;200\n${'x;1\n'.repeat(200)}`, { dry_run: true });
+    expect(long.data['warnings']).toBeUndefined();
+  });
+});
+
 describe('"header_row"', () => {
   it('is named where the first line is a title, and leaves out what is above it', async () => {
     const csv = 'Sales;;\n;;\nname;n;x\na;1;2\n';

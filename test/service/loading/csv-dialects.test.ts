@@ -136,7 +136,6 @@ describe('dialects', () => {
 describe('files that are none, or strange', () => {
   test.each([
     ['', /The file is empty/],
-    ['a,a\n1,2\n', /names the column "a" twice/],
     ['a\n"x\n', /a quote that opens in the record of line 2 is never closed/],
     ['a\nx\nx\n\xff', /not valid UTF-8 at line 4/],
   ])('%j is refused', async (text, message) => {
@@ -144,6 +143,24 @@ describe('files that are none, or strange', () => {
     await expect(loads.load(docs, Buffer.from(text, 'latin1'))).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(message),
+    });
+  });
+
+  test('columns of one name get numbers, which are told', async () => {
+    const docs = await loads.create('docs');
+    const outcome = await loads.load(docs, Buffer.from('Q1,q1_2,Q1,Q1\n1,2,3,4\n'));
+    expect(await rowsOf(loads.engine, 'SELECT Q1, q1_2, Q1_3, Q1_4 FROM docs')).toEqual([[1, 2, 3, 4]]);
+    expect(outcome.warnings).toEqual([
+      'The file has columns of one name: another column "Q1" is "Q1_3", another column "Q1" is "Q1_4".',
+    ]);
+  });
+
+  test('a title of one cell is none of names, and the line that has these is named', async () => {
+    const docs = await loads.create('docs');
+    const text = 'Sales of 2024\nall shops\n\nname,n,x\na,1,2\nb,2,3\n';
+    await expect(loads.load(docs, Buffer.from(text))).rejects.toMatchObject({
+      message:
+        'The file cannot be read as CSV: its first line names 1 column, most rows have more; their names seem to be in line 4: give "header_row": 4, and what is above it is left out.',
     });
   });
 

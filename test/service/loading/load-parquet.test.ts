@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
+import { durationsIn } from '../../../src/engine/duckdb/loading/parquet-durations.ts';
 import { columnsOf, rowsOf, temporaryFolder } from '../../engine/harness.ts';
 import { openParquet } from '../../engine/parquet-file.ts';
 import { ON_LAKE } from '../../lake/lake-for.ts';
@@ -56,6 +57,48 @@ async function expectAlike(sql: string, before: JsonObject[] = []): Promise<void
   expect(await loads.seen('loaded')).toEqual(await loads.seen('added'));
   expect(warnings.map((one) => one.replaceAll('commons.loaded', 'commons.added'))).toEqual(told);
 }
+
+/**
+ * What pyarrow 26 writes of the columns id BIGINT, t VARCHAR, and lengths of time: us, `ns "x"`, s, and ms, in these units.
+ */
+const ARROW_SCHEMA = [
+  '/////2ABAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAYAAAD4AAAAtAAAAIQAAABYAAAALAAA',
+  'AAQAAAAw////AAABBRAAAAAUAAAABAAAAAAAAAABAAAAdAAAANz///9U////AAABEhAAAAAYAAAABAAAAAAAAAACAAAAbXMAAAQA',
+  'BAAEAAAAfP///wAAARIQAAAAFAAAAAQAAAAAAAAAAQAAAHMAAACq////AAAAAKT///8AAAESEAAAABgAAAAEAAAAAAAAAAYAAABu',
+  'cyAieCIAANb///8AAAMA0P///wAAARIQAAAAHAAAAAQAAAAAAAAAAgAAAHVzAAAAAAYACAAGAAYAAAAAAAIAEAAUAAgABgAHAAwA',
+  'AAAQABAAAAAAAAECEAAAABwAAAAEAAAAAAAAAAIAAABpZAAACAAMAAgABwAIAAAAAAAAAUAAAAAAAAAA',
+].join('');
+
+describe('lengths of time, as Arrow writes them', () => {
+  const sql = 'SELECT 1 AS id, 3600000000 AS us, 3600000000000 AS "ns ""x""", 3600 AS s, 3600000 AS ms';
+
+  test('are numbers, whose unit is told with what reads it', async () => {
+    const { outcome, rows } = await load(sql, {}, `, KV_METADATA {'ARROW:schema': '${ARROW_SCHEMA}'}`);
+    expect(outcome.warnings).toEqual([
+      '"us" has lengths of time in microseconds: "us" / 3600000000 is hours.',
+      '"ns ""x""" has lengths of time in nanoseconds: "ns ""x""" / 3600000000000 is hours.',
+      '"s" has lengths of time in seconds: "s" / 3600 is hours.',
+      '"ms" has lengths of time in milliseconds: "ms" / 3600000 is hours.',
+    ]);
+    expect(rows).toHaveLength(1);
+    const hours = 'SELECT us / 3600000000, "ns ""x""" / 3600000000000, s / 3600, ms / 3600000 FROM docs';
+    expect(await rowsOf(loads.engine, hours)).toEqual([[1, 1, 1, 1]]);
+  });
+
+  test('of a schema that is damaged anywhere are not told, and the file is read', () => {
+    const whole = Buffer.from(ARROW_SCHEMA, 'base64');
+    expect(durationsIn(whole).size).toBe(4);
+    for (let at = 0; at < whole.length; at++) {
+      durationsIn(whole.subarray(0, at));
+      for (const byte of [0, 0x7f, 0xff]) {
+        const damaged = Buffer.from(whole);
+        damaged[at] = byte;
+        expect(durationsIn(damaged).size).toBeLessThanOrEqual(10_000);
+      }
+    }
+    expect(durationsIn(Buffer.alloc(0)).size).toBe(0);
+  });
+});
 
 describe('what an export has beside its columns', () => {
   const EXPORTED = ", KV_METADATA {colloquy: 'collection'}";

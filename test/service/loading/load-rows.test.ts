@@ -90,7 +90,6 @@ describe('a file of CSV', () => {
   });
 
   it.each([
-    ['a,a\n1,2\n', /names the column "a" twice/],
     ['a,b\n1,2\n"3,4\n', /quote/i],
     [Buffer.from('name\nAda\nJosé\n', 'latin1'), /not valid UTF-8 at line 3/],
   ])('stops where it is broken', async (content, message) => {

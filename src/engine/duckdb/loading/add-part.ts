@@ -57,6 +57,7 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
   if (news !== undefined) options.onNews?.(news);
   progress.added += added.added;
   progress.replaced += added.replaced;
+  progress.repeated += added.repeated;
   progress.withoutId += added.withoutId;
   return added.others;
 }
@@ -64,12 +65,13 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
 interface AddedRows {
   added: number;
   replaced: number;
+  repeated: number;
   withoutId: number;
   /** What has to be stored as documents. */
   others: DuckDBValue[][];
 }
 
-const NOTHING_ADDED: AddedRows = { added: 0, replaced: 0, withoutId: 0, others: [] };
+const NOTHING_ADDED: AddedRows = { added: 0, replaced: 0, repeated: 0, withoutId: 0, others: [] };
 
 async function insertPart(
   sql: Sql,
@@ -124,6 +126,7 @@ async function insertPart(
   return {
     added: stored - named.visibleOlds,
     replaced: named.visibleOlds + repeated,
+    repeated,
     withoutId: key.id === undefined ? stored : withoutOthers,
     others,
   };

@@ -12,6 +12,7 @@ import { typeName } from '../values/values.ts';
 import { BESIDE, besideNotes, isCollectionSql, mergeBeside } from './beside.ts';
 import { isSafe } from './csv-cells.ts';
 import { timesAmong } from './csv-types.ts';
+import { durationNotes } from './parquet-durations.ts';
 import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { isTooLarge } from './row-bytes.ts';
@@ -79,7 +80,7 @@ export async function parquetRelation(
   const fields = sources.filter(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
-  const notes = isExport ? [] : besideNotes(sources.map(({ name }) => name));
+  const notes = isExport ? [] : [...besideNotes(sources.map(({ name }) => name)), ...(await durationNotes(ask, path))];
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
   const names = new Set(columns.map(({ name }) => name));
   const tooLarge = isTooLarge(fields);

@@ -38,6 +38,7 @@ export function createRowLoads(
         rows: 0,
         added: 0,
         replaced: 0,
+        repeated: 0,
         withoutId: 0,
         refused: [],
         refusedCount: 0,
@@ -74,12 +75,13 @@ export function createRowLoads(
           const read = <T>(work: (one: Ask) => Promise<T>) => work(ask);
           const { shape } = await planFor(context, NEW_TABLE, relation, read);
           const columns = newColumnsIn(shape);
+          const notes = notesOf(relation, shape.columns);
           const [first] = relation.parts;
-          if (first === undefined) return { documents: [], columns };
+          if (first === undefined) return { documents: [], columns, notes };
           const found = await ask(
             `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${first.from} WHERE NOT ${relation.isTooLarge ?? 'false'} ORDER BY l LIMIT ${max}`,
           );
-          return { documents: found.map((values) => relation.document(values, NO_COLUMNS).document), columns };
+          return { documents: found.map((values) => relation.document(values, NO_COLUMNS).document), columns, notes };
         });
       } catch (error) {
         throw loadError(context, rows, signal, error);
@@ -161,10 +163,15 @@ async function load(
     options.tell(outcome);
   }
   const table = requireTable(catalog, id);
-  const texts = [...(relation.textNotes ?? [])].filter(([name]) => table.shape.columns.get(name) === 'string');
-  outcome.notes = [...texts.map(([, note]) => note), ...relation.notes];
+  outcome.notes = notesOf(relation, table.shape.columns);
   const strays = straysOf(table, strayed.values(), told);
   if (strays.length > 0) options.onNews?.({ changed: 0, changes: [], strayed: strays.length, strays, spellings: [] });
+}
+
+/** What is to be told of rows whose columns have these shapes. */
+function notesOf({ textNotes, notes }: Relation, columns: ReadonlyMap<string, Shape>): string[] {
+  const texts = [...(textNotes ?? [])].filter(([name]) => columns.get(name) === 'string');
+  return [...texts.map(([, note]) => note), ...notes];
 }
 
 const STRAYED_SHOWN = 10;

@@ -1,0 +1,111 @@
+import type { JsonValue } from '../../contract/json/json.ts';
+import type { Zip } from './zip.ts';
+
+/** Merged cells: a workbook has their value in the first of them alone, and says behind all rows which they are. */
+
+/** More are left as they are. */
+const MERGES_MAX = 100_000;
+const TEXT_CHARS_MAX = 8 * 1024 * 1024;
+/** What may be filled in, in characters, for each cell as many more as its name may have. */
+const FILLED_CHARS_MAX = 64 * 1024 * 1024;
+const CELL_CHARS = 16;
+const COLUMNS_MAX = 16_384;
+const MARK = /<(?:\w{1,20}:)?mergeCells\b/;
+/** No less than the mark, which may be in two pieces. */
+const MARK_CHARS = 40;
+const REFERENCE = /mergeCell\s{1,4}ref\s?=\s?["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']/g;
+
+/** A row of a sheet: its cells that are not empty, by the number of their column. */
+export interface SheetRow {
+  /** Its number in the sheet. */
+  at: number;
+  cells: Map<number, JsonValue>;
+  chars: number;
+}
+
+/** Cells that are one, with their first row and column and their last. */
+export interface Merge {
+  top: number;
+  left: number;
+  bottom: number;
+  right: number;
+}
+
+/**
+ * The merged cells of a sheet, by their first row. The part is expanded, and not parsed, up to where it names them; one that
+ * is damaged has none here, and is told when it is read.
+ */
+export async function mergesOf(zip: Zip, part: string): Promise<Merge[]> {
+  let text = '';
+  let isBegun = false;
+  try {
+    for await (const { piece } of zip.pieces(part)) {
+      text = (isBegun ? text : text.slice(-MARK_CHARS)) + piece.toString('latin1');
+      isBegun ||= MARK.test(text);
+      if (text.length > TEXT_CHARS_MAX) break;
+    }
+  } catch {
+    return [];
+  }
+  const merges: Merge[] = [];
+  for (const [, from = '', top, to = '', bottom] of isBegun ? text.matchAll(REFERENCE) : []) {
+    if (merges.length >= MERGES_MAX) break;
+    const merge = { top: Number(top), left: columnOf(from), bottom: Number(bottom), right: columnOf(to) };
+    if (merge.left <= merge.right && merge.right < COLUMNS_MAX) merges.push(merge);
+  }
+  return merges.sort((a, b) => a.top - b.top);
+}
+
+/** The number of the column with these letters. */
+export function columnOf(letters: string): number {
+  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+}
+
+/** Gives the rows of a sheet, in order, the values of merged cells that they are in. */
+export class MergedCells {
+  readonly #merges: readonly Merge[];
+  #next = 0;
+  #open: (Merge & { value: JsonValue })[] = [];
+  #filled = 0;
+  /** Cells that were filled, by column. */
+  readonly counts = new Map<number, number>();
+
+  constructor(merges: readonly Merge[]) {
+    this.#merges = merges;
+  }
+
+  /** Fills a row of the data, unless it is nothing but one merged cell, which is a heading; what begins above the data stays. */
+  fill(row: SheetRow, isAbove: boolean): void {
+    const { at, cells } = row;
+    this.#open = this.#open.filter(({ bottom }) => bottom >= at);
+    let width = this.#open.reduce((sum, { left, right }) => sum + right - left + 1, 0);
+    for (; (this.#merges[this.#next]?.top ?? Number.POSITIVE_INFINITY) <= at; this.#next += 1) {
+      const merge = this.#merges[this.#next] as Merge;
+      width += merge.right - merge.left + 1;
+      // Cells are merged with one another once: more than a row has are of no program.
+      if (merge.bottom < at || width > COLUMNS_MAX || this.isFull) continue;
+      const value = merge.top === at && !isAbove ? cells.get(merge.left) : undefined;
+      if (value !== undefined) this.#open.push({ ...merge, value });
+    }
+    const isAlone = cells.size === 1;
+    for (const { top, left, right, value } of this.#open) {
+      if (isAlone && top === at) continue;
+      for (let column = left; column <= right; column++) this.#set(row, column, value);
+    }
+    if (this.isFull) this.#open = [];
+  }
+
+  /** Whether no more cells are filled. */
+  get isFull(): boolean {
+    return this.#filled > FILLED_CHARS_MAX;
+  }
+
+  #set(row: SheetRow, column: number, value: JsonValue): void {
+    if (row.cells.has(column) || this.isFull) return;
+    const chars = typeof value === 'string' ? value.length : 1;
+    this.#filled += CELL_CHARS + chars;
+    row.chars += chars;
+    row.cells.set(column, value);
+    this.counts.set(column, (this.counts.get(column) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,193 @@
+import { type ColumnType, type ColumnTypes, typesByPlace } from '../../contract/column-types.ts';
+import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { typedCell } from '../../contract/json/csv-cells.ts';
+import { type JsonObject, setField, stringifyJson } from '../../contract/json/json.ts';
+import { cut } from '../../contract/text.ts';
+import { distinctNames } from '../../service/ingest/column-names.ts';
+import { isTotal, Totals } from '../../service/ingest/totals.ts';
+import type { SizedEntry } from './entry-lines.ts';
+import type { MergedCells, SheetRow } from './xlsx-merges.ts';
+
+const WARNINGS_SHOWN = 10;
+const NAME_CHARS_MAX = 100;
+
+/** The first of some warnings that a column has each. */
+function few(warnings: readonly string[]): string[] {
+  const more = warnings.length - WARNINGS_SHOWN;
+  return [...warnings.slice(0, WARNINGS_SHOWN), ...(more > 0 ? [`${counted(more, 'more columns')} as well.`] : [])];
+}
+
+/** Rows that are held until it is told whether the row of names is a title. */
+const HELD_MAX = 50;
+const HELD_CHARS_MAX = 1024 * 1024;
+
+/** The rows of a sheet as documents: the first one, from `headerRow` on, names their fields. */
+export class SheetTable {
+  /** Why nothing more can be read. */
+  failure: ApiError | undefined;
+  readonly #types: ColumnTypes;
+  readonly #headerRow: number;
+  #columnTypes = new Map<number, ColumnType | undefined>();
+  #entries: SizedEntry[] = [];
+  #names: Map<number, string> | undefined;
+  #taken: Set<string> = new Set();
+  /** Why the types that were given are not those of the columns. */
+  #typesFailure: ApiError | undefined;
+  #namesNote: string | undefined;
+  /** The row of names, and how many cells it has. */
+  #head = { row: 0, named: 0 };
+  /** The first rows; undefined: the row of names is none of a title. */
+  #held: SheetRow[] | undefined = [];
+  #heldChars = 0;
+  /** What is filled in of merged cells; undefined: nothing. */
+  merged: MergedCells | undefined;
+  /** Lengths of time, by column. */
+  readonly #durations = new Map<number, number>();
+  readonly #totals = new Totals();
+  #lastRow = 0;
+
+  constructor(types: ColumnTypes, headerRow: number) {
+    this.#types = types;
+    this.#headerRow = headerRow;
+  }
+
+  /** The documents since the last call. */
+  take(): SizedEntry[] {
+    const taken = this.#entries;
+    this.#entries = [];
+    return taken;
+  }
+
+  warnings(): string[] {
+    const merged = [...(this.merged?.counts ?? [])].map(([column, count]) => {
+      const cells = count === 1 ? 'cell has' : 'cells have';
+      return `${this.#shown(column)}: ${count.toLocaleString('en-US')} ${cells} the value of the merged cell that they belong to.`;
+    });
+    const full =
+      this.merged?.isFull === true ? 'The sheet has more merged cells, which are empty but for the first.' : '';
+    const durations = [...this.#durations].map(([column, count]) => {
+      const name = this.#shown(column);
+      return `${name}: ${counted(count, 'values')} ${count === 1 ? 'is a length' : 'are lengths'} of time, in days: ${name} * 24 is hours.`;
+    });
+    const notes = [this.#namesNote, ...few(merged), full, ...few(durations), this.#totals.note(this.#lastRow)];
+    return notes.filter((note) => note !== undefined && note !== '') as string[];
+  }
+
+  /** Takes a cell whose number is a length of time. */
+  noteDuration(column: number): void {
+    this.#durations.set(column, (this.#durations.get(column) ?? 0) + 1);
+  }
+
+  /** The name of a column, as SQL and warnings have it. */
+  #shown(column: number): string {
+    return `"${cut(this.#nameOf(column), NAME_CHARS_MAX).replaceAll('"', '""')}"`;
+  }
+
+  put(row: SheetRow): void {
+    const { at, cells } = row;
+    if (cells.size === 0 || this.failure !== undefined) return;
+    this.merged?.fill(row, at < this.#headerRow || this.#names === undefined);
+    if (at < this.#headerRow) return;
+    if (this.#names === undefined) {
+      this.#names = this.#namesIn(row);
+      return;
+    }
+    if (this.#held === undefined) {
+      this.#add(row);
+      return;
+    }
+    this.#held.push(row);
+    this.#heldChars += row.chars;
+    if (this.#held.length >= HELD_MAX || this.#heldChars > HELD_CHARS_MAX) this.end();
+  }
+
+  /** No more rows come, or enough of them have. */
+  end(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    if (this.failure !== undefined) return;
+    this.failure = titleError(this.#head, held) ?? this.#typesFailure;
+    if (this.failure === undefined) for (const row of held) this.#add(row);
+  }
+
+  #namesIn({ at, cells }: SheetRow): Map<number, string> {
+    this.#head = { row: at, named: cells.size };
+    const given = [...cells]
+      .map(([column, value]) => [column, String(value).trim()] as const)
+      .filter(([, name]) => name !== '');
+    const { names, note } = distinctNames(given.map(([, name]) => name));
+    this.#namesNote = note;
+    try {
+      const types = typesByPlace(this.#types, names);
+      this.#columnTypes = new Map(given.map(([column], place) => [column, types[place]]));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#typesFailure = error;
+    }
+    this.#taken = new Set(names);
+    return new Map(given.map(([column, name], place) => [column, names[place] ?? name]));
+  }
+
+  /** The name of a column, also of one that the row of names does not name. */
+  #nameOf(column: number): string {
+    const names = this.#names ?? new Map<number, string>();
+    const known = names.get(column);
+    if (known !== undefined) return known;
+    let name = `column_${lettersOf(column)}`;
+    while (this.#taken.has(name)) name += '_';
+    this.#taken.add(name);
+    names.set(column, name);
+    return name;
+  }
+
+  #add({ at, cells, chars }: SheetRow): void {
+    if (chars > WRITE_BYTES_MAX) {
+      this.#refuse(at, 'has more than 10 MiB, the most that one document may have');
+      return;
+    }
+    this.#lastRow = at;
+    const [[column, first] = []] = cells;
+    if (column !== undefined && typeof first === 'string' && isTotal(first)) {
+      this.#totals.add(at, this.#nameOf(column), first);
+    }
+    const document: JsonObject = {};
+    for (const [column, value] of cells) {
+      const name = this.#nameOf(column);
+      const type = this.#types === 'text' ? 'STRING' : this.#columnTypes.get(column);
+      const typed = type === undefined ? value : typedCell(String(value), type);
+      if (typed === undefined) {
+        const shown = JSON.stringify(String(value).slice(0, 80));
+        this.#refuse(at, `has ${shown} in column ${JSON.stringify(name)}, which is no ${type}`);
+        return;
+      }
+      if (typed !== null) setField(document, name, typed);
+    }
+    this.#entries.push({ bytes: stringifyJson(document).length, entry: { at, document } });
+  }
+
+  #refuse(at: number, problem: string): void {
+    this.#entries.push({ bytes: 0, entry: { at, problem } });
+  }
+}
+
+/**
+ * Why the row that was to name the columns is a title: rows below it have many more cells. The names are in the first of
+ * these with about as many as any.
+ */
+function titleError({ row, named }: { row: number; named: number }, below: readonly SheetRow[]): ApiError | undefined {
+  // Of a row that is too large, which is refused, the cells are none of a table.
+  const sizes = below.map(({ cells, chars }) => (chars > WRITE_BYTES_MAX ? 0 : cells.size));
+  const columns = Math.max(0, ...sizes);
+  if (columns <= 2 || (named >= 2 && 2 * named >= columns)) return undefined;
+  const names = below[sizes.findIndex((size) => 4 * size >= 3 * columns)]?.at;
+  const message = `Row ${row} of the sheet names ${named} of ${columns} columns, and seems to be a title. If row ${names} has the names, give "header_row": ${names}, and what is above it is left out.`;
+  return new ApiError('invalid_input', message);
+}
+
+/** The letters of a column, as workbooks have them: A, B, …, AA. */
+export function lettersOf(column: number): string {
+  const rest = String.fromCharCode(65 + (column % 26));
+  return column < 26 ? rest : lettersOf(Math.floor(column / 26) - 1) + rest;
+}
