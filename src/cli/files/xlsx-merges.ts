@@ -13,7 +13,7 @@ const COLUMNS_MAX = 16_384;
 const MARK = /<(?:\w{1,20}:)?mergeCells\b/;
 /** No less than the mark, which may be in two pieces. */
 const MARK_CHARS = 40;
-const REFERENCE = /mergeCell\s{1,4}ref\s?=\s?["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']/g;
+const REFERENCE = /mergeCell\s{1,4}ref\s?=\s?["']([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})["']/g;
 
 /** A row of a sheet: its cells that are not empty, by the number of their column. */
 export interface SheetRow {
@@ -23,12 +23,14 @@ export interface SheetRow {
   chars: number;
 }
 
-/** Cells that are one, with their first row and column and their last. */
+/**
+ * Cells of a column that are one, with their first row and their last. Those of its neighbours that are merged with them stay
+ * empty: what stands over several columns is a heading, and no value of each.
+ */
 export interface Merge {
+  column: number;
   top: number;
-  left: number;
   bottom: number;
-  right: number;
 }
 
 /**
@@ -48,10 +50,10 @@ export async function mergesOf(zip: Zip, part: string): Promise<Merge[]> {
     return [];
   }
   const merges: Merge[] = [];
-  for (const [, from = '', top, to = '', bottom] of isBegun ? text.matchAll(REFERENCE) : []) {
+  for (const [, letters = '', top, bottom] of isBegun ? text.matchAll(REFERENCE) : []) {
     if (merges.length >= MERGES_MAX) break;
-    const merge = { top: Number(top), left: columnOf(from), bottom: Number(bottom), right: columnOf(to) };
-    if (merge.left <= merge.right && merge.right < COLUMNS_MAX) merges.push(merge);
+    const merge = { column: columnOf(letters), top: Number(top), bottom: Number(bottom) };
+    if (merge.top < merge.bottom && merge.column < COLUMNS_MAX) merges.push(merge);
   }
   return merges.sort((a, b) => a.top - b.top);
 }
@@ -65,7 +67,8 @@ export function columnOf(letters: string): number {
 export class MergedCells {
   readonly #merges: readonly Merge[];
   #next = 0;
-  #open: (Merge & { value: JsonValue })[] = [];
+  /** By column: one at a time, as all programs write them. */
+  readonly #open = new Map<number, { bottom: number; value: JsonValue }>();
   #filled = 0;
   /** Cells that were filled, by column. */
   readonly counts = new Map<number, number>();
@@ -74,25 +77,19 @@ export class MergedCells {
     this.#merges = merges;
   }
 
-  /** Fills a row of the data, unless it is nothing but one merged cell, which is a heading; what begins above the data stays. */
+  /** Fills a row of the data; what begins above the data stays. */
   fill(row: SheetRow, isAbove: boolean): void {
     const { at, cells } = row;
-    this.#open = this.#open.filter(({ bottom }) => bottom >= at);
-    let width = this.#open.reduce((sum, { left, right }) => sum + right - left + 1, 0);
     for (; (this.#merges[this.#next]?.top ?? Number.POSITIVE_INFINITY) <= at; this.#next += 1) {
-      const merge = this.#merges[this.#next] as Merge;
-      width += merge.right - merge.left + 1;
-      // Cells are merged with one another once: more than a row has are of no program.
-      if (merge.bottom < at || width > COLUMNS_MAX || this.isFull) continue;
-      const value = merge.top === at && !isAbove ? cells.get(merge.left) : undefined;
-      if (value !== undefined) this.#open.push({ ...merge, value });
+      const { column, top, bottom } = this.#merges[this.#next] as Merge;
+      const value = top === at && !isAbove ? cells.get(column) : undefined;
+      if (value !== undefined && !this.isFull) this.#open.set(column, { bottom, value });
     }
-    const isAlone = cells.size === 1;
-    for (const { top, left, right, value } of this.#open) {
-      if (isAlone && top === at) continue;
-      for (let column = left; column <= right; column++) this.#set(row, column, value);
+    for (const [column, { bottom, value }] of this.#open) {
+      if (bottom < at) this.#open.delete(column);
+      else this.#set(row, column, value);
     }
-    if (this.isFull) this.#open = [];
+    if (this.isFull) this.#open.clear();
   }
 
   /** Whether no more cells are filled. */

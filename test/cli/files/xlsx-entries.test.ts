@@ -179,7 +179,7 @@ const placed = (merges: string[], ...cells: Record<string, string>[]) => {
 };
 
 describe('merged cells', () => {
-  it('have their value in each row and column of the data, which is told', async () => {
+  it('have their value in each row of the data, which is told', async () => {
     const sheet = placed(
       ['A1:B1', 'A2:A4', 'B5:C5', 'A6:C6'],
       { A: 'Region', B: 'City', C: 'n' },
@@ -194,20 +194,17 @@ describe('merged cells', () => {
       { Region: 'North', City: 'Oslo', n: '1' },
       { Region: 'North', City: 'Bergen', n: '2' },
       { Region: 'North', City: 'Tromso', n: '3' },
-      { Region: 'South', City: 'closed', n: 'closed' },
+      { Region: 'South', City: 'closed' },
       { Region: 'a heading' },
     ]);
-    expect(file?.warnings?.()).toEqual([
-      '"Region": 2 cells have the value of the merged cell that they belong to.',
-      '"n": 1 cell has the value of the merged cell that they belong to.',
-    ]);
+    expect(file?.warnings?.()).toEqual(['"Region": 2 cells have the value of the merged cell that they belong to.']);
   });
 
   it('of hostile sizes are filled up to a limit, which is told', async () => {
     const rows = Array.from({ length: 2_000 }, () => ({ B: 'x' }));
     const wide = Array.from({ length: 5_000 }, () => 'A2:XFD1048576');
     const begun = performance.now();
-    const sheet = placed(wide, { A: 'a', B: 'b' }, { A: 'y'.repeat(1_000), B: 'z' }, ...rows);
+    const sheet = placed(wide, { A: 'a', B: 'b' }, { A: 'y'.repeat(40_000), B: 'z' }, ...rows);
     const { file, error } = await read('wide.xlsx', book(sheet));
     expect(error).toBeUndefined();
     expect(file?.warnings?.().join(' ')).toContain(
