@@ -12,7 +12,6 @@ import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
-import { type TextOrder, textOrders } from './text-orders.ts';
 import { trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
@@ -23,8 +22,6 @@ export interface Opened {
   innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know. */
   warnings: readonly string[];
-  /** Fields of text that it puts in order. */
-  textOrders: readonly TextOrder[];
   /** Version of the names that the gate saw. */
   namesVersion: number;
 }
@@ -186,6 +183,5 @@ export async function admit(
   const warnings = [...readWarnings(passed.reads, passed.tables), ...trapWarnings(passed.tree, passed.tables)];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  const orders = textOrders(passed.tree, passed.tables);
-  return { statement, passed, innerNames, warnings, textOrders: orders, namesVersion };
+  return { statement, passed, innerNames, warnings, namesVersion };
 }

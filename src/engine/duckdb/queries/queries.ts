@@ -216,7 +216,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const orders = await orderWarnings(opened.textOrders, { rows: read.rows, values }, { connection, names });
+    const orders = await orderWarnings(opened.passed.textOrders, values, { connection, names });
     const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { resume } from '../connections/sessions.ts';
-import { fieldOfText } from '../gate/text-orders.ts';
+import { fieldOfText, type TextField } from '../gate/text-orders.ts';
 import { type Cast, isNumber, isTime, pathOf } from '../sql/corrections/casts.ts';
 import { type Reading, readingFor, type Sampled } from '../sql/corrections/readings.ts';
-import { type NamedTable, type Names, quoteName } from '../sql/names.ts';
+import { ITEM, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { viewOf } from './stray-warnings.ts';
 
 /**
@@ -12,11 +12,19 @@ import { viewOf } from './stray-warnings.ts';
  */
 const VALUES_MAX = 1_000;
 const ROWS_MAX = 20_000;
+/** The same of values within lists, each of which is read as a whole. */
+const ROWS_WITH_LISTS_MAX = 1_000;
 /** Longer texts are none that a cast reads. */
 const CHARS_MAX = 64;
 
 /** A type that means the same to the engine as in the SQL of a caller. */
 const TYPE = /^[a-z ]+(?:\(\d+(?:, ?\d+)?\))?$/i;
+
+/** Where fields are read. */
+export interface Data {
+  names: Names;
+  connection: DuckDBConnection;
+}
 
 /**
  * How a cast of a field of text has to be, by its values; `failing` is one that an error has named. Undefined: it is of
@@ -24,35 +32,56 @@ const TYPE = /^[a-z ]+(?:\(\d+(?:, ?\d+)?\))?$/i;
  */
 export async function readingOf(
   cast: Cast,
-  { names, tables, connection }: { names: Names; tables: readonly NamedTable[]; connection: DuckDBConnection },
+  { tables, ...data }: Data & { tables: readonly NamedTable[] },
   failing?: string,
 ): Promise<Reading | 'right' | undefined> {
   const path = pathOf(cast.operand);
   if (path === undefined || !TYPE.test(cast.type) || !(isNumber(cast.type) || isTime(cast.type))) return undefined;
   const field = fieldOfText(path, tables);
   if (field === undefined) return undefined;
-  await resume(connection);
-  const values = await valuesOf(field, cast.type, { names, connection });
+  await resume(data.connection);
+  const values = await valuesOf(field, cast.type, data);
   if (failing !== undefined && values.every(({ isRead }) => isRead)) values.push({ text: failing, isRead: false });
   return values.length === 0 ? undefined : readingFor(cast, values);
 }
 
 /** Texts of a field, and whether a cast to a type reads them. */
-export async function valuesOf(
-  { table: { workspace, name }, path }: { table: NamedTable; path: readonly string[] },
-  asked: string,
-  { names, connection }: { names: Names; connection: DuckDBConnection },
-): Promise<Sampled[]> {
+export async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
+  const values = await textsOf(field, [asked], data);
+  return values.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
+}
+
+/** Texts of a field, and whether casts to some types read them. */
+export async function textsOf(
+  { table: { workspace, name }, path }: TextField,
+  types: readonly string[],
+  { names, connection }: Data,
+): Promise<{ text: string; reads: boolean[] }[]> {
   // INT is wide here.
-  const type = /^int(?:eger)?$/i.test(asked) ? 'BIGINT' : asked;
-  const sql = `SELECT v[:${CHARS_MAX}], length(v) <= ${CHARS_MAX} AND TRY_CAST(v AS ${type}) IS NOT NULL
-    FROM (SELECT ${path.map(quoteName).join('.')} AS v FROM ${viewOf(names, workspace, name)} LIMIT ${ROWS_MAX}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
+  const reads = types.map((type) => `TRY_CAST(v AS ${/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type}) IS NOT NULL`);
+  const isShort = `length(v) <= ${CHARS_MAX}`;
+  const sql = `SELECT v[:${CHARS_MAX}], ${reads.map((read) => `${isShort} AND ${read}`).join(', ')}
+    FROM (${fieldSql(path, viewOf(names, workspace, name))}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   try {
     const result = await connection.runAndReadAll(sql);
-    return result.getRows().map(([text, isRead]) => ({ text: String(text), isRead: isRead === true }));
+    return result
+      .getRows()
+      .map(([text, ...flags]) => ({ text: String(text), reads: flags.map((one) => one === true) }));
   } catch {
     // It only serves a hint, and must not hide what there is to tell.
     await resume(connection);
     return [];
   }
+}
+
+/** The SELECT of a field's values as `v`, of the first documents. */
+function fieldSql(path: readonly string[], view: string): string {
+  const [first = '', ...rest] = path;
+  let from = `(SELECT ${quoteName(first)} AS v FROM ${view} LIMIT ${path.includes(ITEM) ? ROWS_WITH_LISTS_MAX : ROWS_MAX})`;
+  let steps = '';
+  for (const step of rest) {
+    if (step === ITEM) from = `(SELECT unnest(v${steps}) AS v FROM ${from})`;
+    steps = step === ITEM ? '' : `${steps}[${quoteText(step)}]`;
+  }
+  return `SELECT v${steps} AS v FROM ${from}`;
 }
