@@ -2,7 +2,7 @@ import type { TextOrder } from '../gate/text-orders.ts';
 import { misordered } from '../sql/corrections/misordered.ts';
 import { foldName } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
-import { type Data, textsOf } from './text-values.ts';
+import { type Data, fewTextsOf } from './text-values.ts';
 
 const WARNINGS_MAX = 3;
 
@@ -18,7 +18,7 @@ export async function orderWarnings(
     if (warnings.length >= WARNINGS_MAX) break;
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
-    const texts = await textsOf(order, ['DOUBLE', 'TIMESTAMP'], data);
+    const texts = await fewTextsOf(order, ['DOUBLE', 'TIMESTAMP'], data);
     const sampled = texts.map(({ text, reads: [isNumber = false, isTime = false] }) => ({ text, isNumber, isTime }));
     const said = misordered(order.written, sampled, other);
     if (said !== undefined) warnings.push(said);
