@@ -1,5 +1,5 @@
-import type { TextOrder } from '../gate/text-orders.ts';
-import { misordered } from '../sql/corrections/misordered.ts';
+import type { TextField, TextOrder } from '../gate/text-orders.ts';
+import { type Misordered, misordered } from '../sql/corrections/misordered.ts';
 import { foldName } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { type Data, fewTextsOf } from './text-values.ts';
@@ -18,12 +18,22 @@ export async function orderWarnings(
     if (warnings.length >= WARNINGS_MAX) break;
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
-    const texts = await fewTextsOf(order, ['DOUBLE', 'TIMESTAMP'], data);
-    const sampled = texts.map(({ text, reads: [isNumber = false, isTime = false] }) => ({ text, isNumber, isTime }));
-    const said = misordered(order.written, sampled, other);
-    if (said !== undefined) warnings.push(said);
+    const said = await misorderOf(order, order.written, data, other);
+    if (said !== undefined) warnings.push(said.said);
   }
   return warnings;
+}
+
+/** Whether the values of a field have another order as text than is meant. */
+export async function misorderOf(
+  field: TextField,
+  written: string,
+  data: Data,
+  other?: string,
+): Promise<Misordered | undefined> {
+  const texts = await fewTextsOf(field, ['DOUBLE', 'TIMESTAMP'], data);
+  const values = texts.map(({ text, reads: [isNumber = false, isTime = false] }) => ({ text, isNumber, isTime }));
+  return misordered(written, values, other);
 }
 
 function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {

@@ -25,6 +25,7 @@ import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { secondSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
+import { dataOf } from './text-values.ts';
 import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
@@ -216,7 +217,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const orders = await orderWarnings(opened.passed.textOrders, values, { connection, names });
+    const orders = await orderWarnings(opened.passed.textOrders, values, dataOf(names, connection));
     const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);

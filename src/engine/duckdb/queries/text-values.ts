@@ -25,8 +25,9 @@ const TYPE = /^[a-z ]+(?:\(\d+(?:, ?\d+)?\))?$/i;
 
 /** Where fields are read. */
 export interface Data {
-  names: Names;
   connection: DuckDBConnection;
+  /** SQL for what a table is there. */
+  viewOf(table: NamedTable): string;
 }
 
 /**
@@ -35,21 +36,27 @@ export interface Data {
  */
 export async function readingOf(
   cast: Cast,
-  { tables, ...data }: Data & { tables: readonly NamedTable[] },
+  { tables, names, connection }: { tables: readonly NamedTable[]; names: Names; connection: DuckDBConnection },
   failing?: string,
 ): Promise<Reading | 'right' | undefined> {
   const path = pathOf(cast.operand);
   if (path === undefined || !TYPE.test(cast.type) || !(isNumber(cast.type) || isTime(cast.type))) return undefined;
   const field = fieldOfText(path, tables);
   if (field === undefined) return undefined;
-  await resume(data.connection);
-  const values = await valuesOf(field, cast.type, data);
+  await resume(connection);
+  const values = await valuesOf(field, cast.type, dataOf(names, connection));
   if (failing !== undefined && values.every(({ isRead }) => isRead)) values.push({ text: failing, isRead: false });
   return values.length === 0 ? undefined : readingFor(cast, values);
 }
 
+/** The collections, as SQL sees them. */
+export const dataOf = (names: Names, connection: DuckDBConnection): Data => ({
+  connection,
+  viewOf: ({ workspace, name }) => viewOf(names, workspace, name),
+});
+
 /** Texts of a field, and whether a cast to a type reads them. */
-export async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
+async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
   const values = await textsOf(field, [asked], data);
   return values.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
 }
@@ -73,16 +80,16 @@ export interface SeenText {
 }
 
 async function readTexts(
-  { table: { workspace, name }, path }: TextField,
+  { table, path }: TextField,
   types: readonly string[],
-  { names, connection }: Data,
+  { connection, ...data }: Data,
   rows: number,
 ): Promise<SeenText[]> {
   const isShort = `length(v) <= ${CHARS_MAX}`;
   // INT is wide here.
   const wide = types.map((type) => (/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type));
   const reads = wide.map((type) => `${isShort} AND TRY_CAST(v AS ${type}) IS NOT NULL`);
-  const from = fieldSql(path, viewOf(names, workspace, name), rows);
+  const from = fieldSql(path, data.viewOf(table), rows);
   const sql = `SELECT ${[`v[:${CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   try {
     const result = await connection.runAndReadAll(sql);

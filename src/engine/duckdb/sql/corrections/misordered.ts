@@ -1,5 +1,5 @@
 import { quoteText } from '../names.ts';
-import { hasDigit, numbersIn, readingFor, type Sampled } from './readings.ts';
+import { hasDigit, numbersIn, readingFor } from './readings.ts';
 import { dayIn, formatsOf } from './time-formats.ts';
 
 /*
@@ -22,11 +22,18 @@ const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
 /** Fields whose whole numbers are names of something, in no order that anybody asks for. */
 const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku|version)"?$|(?:[a-z]Id|ID)"?$/i;
 
+/** What to say of texts whose order is another one than is meant. */
+export interface Misordered {
+  said: string;
+  /** The value that is meant; undefined: that is not clear. */
+  sql?: string | undefined;
+}
+
 /**
  * What to say of the order of texts, given values of their field as SQL names it and, if they are compared with one, that
  * text; undefined: it is the order that is meant, as far as these tell.
  */
-export function misordered(operand: string, values: readonly SampledText[], other?: string): string | undefined {
+export function misordered(operand: string, values: readonly SampledText[], other?: string): Misordered | undefined {
   if (other !== undefined && !hasDigit({ text: other })) return undefined;
   const present = values.filter(({ text }) => !isMissing(text));
   return numbersSaid(operand, values, present, other) ?? daysSaid(operand, values, present, other);
@@ -39,7 +46,7 @@ function numbersSaid(
   values: readonly SampledText[],
   present: readonly SampledText[],
   other: string | undefined,
-): string | undefined {
+): Misordered | undefined {
   const plain = (text: string, isNumber: boolean) => (isNumber ? Number(text.replaceAll('_', '')) : undefined);
   const ways = [
     present.map(({ text, isNumber }) => [text, plain(text, isNumber)] as const),
@@ -57,7 +64,9 @@ function numbersSaid(
     const pair = misplaced(other === undefined || beside === undefined ? keyed : [...keyed, [other, beside]]);
     if (pair === undefined) continue;
     const sampled = values.map(({ text, isNumber }) => ({ text, isRead: isNumber }));
-    return `${operand} is text, ordered as text: ${pair.map(quoteText).join(' comes before ')}. ${asNumber(operand, sampled)}`;
+    const reading = readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, sampled);
+    const { sql, said: how = '' } = reading === 'right' ? { sql: `CAST(${operand} AS DOUBLE)` } : reading;
+    return { said: pairSaid(operand, pair, sql === undefined ? sentence(how) : `As a number: ${sql}.`), sql };
   }
   return undefined;
 }
@@ -68,18 +77,17 @@ function numberOf(text: string, way: number): number | undefined {
   return way === 2 ? (byComma ?? byPoint) : (byPoint ?? byComma);
 }
 
-function asNumber(operand: string, values: readonly Sampled[]): string {
-  const reading = readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, values);
-  if (reading === 'right') return `As a number: CAST(${operand} AS DOUBLE).`;
-  return reading.sql === undefined ? `${reading.said ?? ''}.`.replace('..', '.') : `As a number: ${reading.sql}.`;
-}
+const pairSaid = (operand: string, pair: readonly string[], how: string) =>
+  `${operand} is text, ordered as text: ${pair.map(quoteText).join(' comes before ')}. ${how}`;
+
+const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
 
 function daysSaid(
   operand: string,
   values: readonly SampledText[],
   present: readonly SampledText[],
   other: string | undefined,
-): string | undefined {
+): Misordered | undefined {
   const isIso = other !== undefined && A_DAY.test(other);
   const ofOther = other === undefined || isIso ? [] : formatsOf(other.trim());
   if (other !== undefined && !isIso && ofOther.length === 0) return undefined;
@@ -88,23 +96,28 @@ function daysSaid(
   const [first] = iso;
   if (first !== undefined && days.length === 0) {
     if (iso.length * 2 <= present.length || ofOther.length === 0) return undefined;
-    return `${operand} is text such as ${quoteText(first.text)}, and ${quoteText(other ?? '')} is spelled otherwise, so comparing them says nothing: write it as these are.`;
+    return {
+      said: `${operand} is text such as ${quoteText(first.text)}, and ${quoteText(other ?? '')} is spelled otherwise, so comparing them says nothing: write it as these are.`,
+    };
   }
   if ((days.length + iso.length) * 2 <= present.length) return undefined;
   const sampled = values.map(({ text, isTime }) => ({ text, isRead: isTime && A_DAY.test(text) }));
   const reading = readingFor({ operand, type: 'TIMESTAMP', range: [0, 0] }, sampled);
   if (reading === 'right' || (reading.sql === undefined && reading.said === undefined)) return undefined;
-  const how = reading.sql === undefined ? `${reading.said}.` : `As a time: ${reading.sql}.`;
-  if (isIso && iso.length === 0)
-    return `${operand} is text such as ${quoteText(days[0]?.text ?? '')}, compared as text and not as a time${reading.sql === undefined ? `. ${how}` : `: ${reading.sql} is the time.`}`;
-  const texts = [...days, ...iso].map(({ text }) => text);
-  const formats = new Set(days.flatMap(({ text }) => formatsOf(text.trim())));
-  for (const format of formats) {
-    const pair = misplaced(
-      [...texts, ...(ofOther.length > 0 ? [other ?? ''] : [])].flatMap((one) => dayOf(one, format)),
-    );
-    if (pair !== undefined)
-      return `${operand} is text, ordered as text: ${pair.map(quoteText).join(' comes before ')}. ${how}`;
+  const { sql, said = '' } = reading;
+  if (isIso && iso.length === 0) {
+    const such = `${operand} is text such as ${quoteText(days[0]?.text ?? '')}, compared as text and not as a time`;
+    return { said: sql === undefined ? `${such}. ${sentence(said)}` : `${such}: ${sql} is the time.`, sql };
+  }
+  const texts = [
+    ...days.map(({ text }) => text),
+    ...iso.map(({ text }) => text),
+    ...(ofOther.length > 0 ? [other ?? ''] : []),
+  ];
+  for (const format of new Set(days.flatMap(({ text }) => formatsOf(text.trim())))) {
+    const pair = misplaced(texts.flatMap((one) => dayOf(one, format)));
+    if (pair === undefined) continue;
+    return { said: pairSaid(operand, pair, sql === undefined ? sentence(said) : `As a time: ${sql}.`), sql };
   }
   return undefined;
 }
