@@ -58,6 +58,8 @@ function orderOf(n: number) {
     title: `${n} reasons to stay`,
     phone: `+49 30 ${three}456`,
     empty: '',
+    books: n % 10 === 0 ? `(${n}.00)` : n % 10 === 1 ? 'N/A' : `${n}.00`,
+    worded: n % 10 === 1 ? 'N/A' : n % 10 === 2 ? '' : `${n}.00`,
   };
 }
 
@@ -203,4 +205,35 @@ test('says what reads the numbers of a field', async () => {
   expect(await readingOf('by_country.shipping.german')).toContain("',', '.') AS DOUBLE)");
   expect(await readingOf('gaps')).toContain(`${AS_NUMBER}TRY_CAST(gaps AS DOUBLE).`);
   expect(await readingOf('people')).toContain('If a comma parts thousands: ');
+});
+
+test.each([
+  [
+    'SELECT sum(TRY_CAST(books AS DOUBLE)) FROM orders',
+    "12 of the 120 values of books that were looked at become NULL, such as '(0.00)' and '(10.00)'. TRY_CAST(replace(",
+  ],
+  ['SELECT sum(coalesce(TRY_CAST(o.books AS DECIMAL(18,2)), 0)) FROM orders o', '12 of the 120 values of o.books '],
+  [
+    "SELECT count(*) FROM orders WHERE TRY_CAST(dmy AS DATE) > DATE '2025-01-01'",
+    "CAST(try_strptime(dmy, '%d.%m.%Y') AS DATE) reads them.",
+  ],
+  [
+    'SELECT sum(TRY_CAST(c AS DOUBLE)) FROM (SELECT by_country.shipping.cost AS c FROM orders)',
+    '120 of the 120 values of c that',
+  ],
+  [
+    'SELECT max(TRY_CAST(li.sku AS INT)) FROM orders, unnest(line_items) t(li)',
+    'values of li.sku that were looked at become NULL',
+  ],
+])('what TRY_CAST makes NULL: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  'SELECT sum(TRY_CAST(worded AS DOUBLE)), sum(TRY_CAST(total_price AS DOUBLE)) FROM orders',
+  'SELECT books FROM orders WHERE TRY_CAST(books AS DOUBLE) IS NULL',
+  "SELECT coalesce(TRY_CAST(dmy AS DATE), strptime(dmy, '%d.%m.%Y')) FROM orders",
+  'SELECT TRY_CAST(books AS VARCHAR), TRY_CAST(amount AS INT) FROM orders',
+])('nothing that TRY_CAST makes NULL: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
 });

@@ -28,7 +28,7 @@ import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRef
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
-import { textOrders } from './text-orders.ts';
+import { textUses } from './text-orders.ts';
 import { timeComparisons } from './time-comparisons.ts';
 import { checkWidths } from './widths.ts';
 
@@ -374,7 +374,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
-  const ofTexts = show === null && statement.explain === '' ? textOrders(node, walk.tables, walk.queries) : [];
+  const ofTexts = textUses(node, show === null && statement.explain === '' ? walk.tables : new Map(), walk.queries);
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
@@ -392,7 +392,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    textOrders: ofTexts,
+    textUses: ofTexts,
     plain,
     described: readDescribed(statement, node, walk.tables),
     columnNames: ownNames,

@@ -1,8 +1,10 @@
+import { TRY_TO_INT } from '../sql/compat/casts.ts';
+import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { foldName, ID_COLUMN, type NamedTable } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { createOrigins, type Origin, type Origins, originsInQuery, originsOf } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
-import { createTimeTypes, typeOf } from './time-types.ts';
+import { castType, createTimeTypes, typeOf } from './time-types.ts';
 
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
@@ -13,8 +15,21 @@ export interface TextOrder extends Origin {
   other: { text: string } | { parameter: string } | undefined;
 }
 
+/** A field of text that TRY_CAST reads. */
+export interface TextCast extends Origin {
+  /** As SQL writes it. */
+  type: string;
+}
+
+/** What a statement does with fields of text that only their values can tell to be wrong. */
+export interface TextUses {
+  orders: readonly TextOrder[];
+  casts: readonly TextCast[];
+}
+
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
+const CASTS_MAX = 3;
 /** Functions that order the values of an argument, by its place; undefined: of all of them. */
 const FIRST = /^(?:min|max|median|quantile(?:_disc)?|list_(?:sort|reverse_sort|min|max)|array_(?:sort|reverse_sort))$/;
 const SECOND = /^(?:arg_(?:min|max)(?:_null)?|(?:min|max)_by)$/;
@@ -27,29 +42,38 @@ interface Walk {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
+  casts: TextCast[];
+  /** The fields, as they are written, of which the author asks what no cast reads. */
+  known: Set<string>;
 }
 
-/** The fields of text that a statement orders. Whether that is another order than is meant, only their values say. */
-export function textOrders(
+/** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
+export function textUses(
   tree: Node,
   tables: ReadonlyMap<Node, NamedTable>,
   queries: ReadonlyMap<Node, Node>,
-): TextOrder[] {
+): TextUses {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return [];
+  if (tables.size === 0) return { orders: [], casts: [] };
   const types = createTimeTypes(tables, queries);
   const walk: Walk = {
     origins: createOrigins(tables, queries),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
+    casts: [],
+    known: new Set(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
-    if (walk.found.length >= ORDERS_MAX || walk.origins.looksLeft < 0) break;
+    if (walk.origins.looksLeft < 0) break;
     if (isQuery(node)) noteSorted(walk, node, scope);
     else noteCall(walk, node, scope);
+    noteCast(walk, node, scope);
+    for (const { operand } of castsAsked(node))
+      for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
     for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
   }
-  return walk.found;
+  const casts = walk.casts.filter(({ written }) => !walk.known.has(written));
+  return { orders: walk.found, casts: casts.slice(0, CASTS_MAX) };
 }
 
 function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']): void {
@@ -62,6 +86,32 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']):
     if (at === -1) walk.found.push({ ...origin, other });
     else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
   }
+}
+
+/** What a TRY_CAST casts, and to which type. */
+function triedIn(node: Node): { operand: unknown; type: string } | undefined {
+  if (foldName(textOf(node['function_name'])) === TRY_TO_INT)
+    return { operand: nodesOf(node['children'])[0], type: 'INT' };
+  return node['try_cast'] === true ? { operand: node['child'], type: castType(node['cast_type']) } : undefined;
+}
+
+function noteCast(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const { operand, type = '' } = triedIn(node) ?? {};
+  if (!isNumber(type) && !isTime(type)) return;
+  for (const origin of originsOf(walk.origins, operand, scope)) {
+    const isNoted = walk.casts.some(({ written, type: other }) => written === origin.written && other === type);
+    if (!isNoted && walk.casts.length < ORDERS_MAX) walk.casts.push({ ...origin, type });
+  }
+}
+
+/** The casts of which a node asks whether they read a value, or has something else to read it where they do not. */
+function castsAsked(node: Node) {
+  const children = nodesOf(node['children']);
+  const type = textOf(node['type']);
+  const isAsked =
+    /^OPERATOR_IS_(?:NOT_)?NULL$/.test(type) ||
+    (type === 'OPERATOR_COALESCE' && children.filter((one) => one['class'] !== 'CONSTANT').length > 1);
+  return isAsked ? children.flatMap((one) => triedIn(one) ?? []) : [];
 }
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */

@@ -223,8 +223,8 @@ function firstOf(types: TimeTypes, nodes: readonly unknown[], scope: Scope | und
   return undefined;
 }
 
-/** As SQL writes it. */
-function castType(type: unknown): string {
+/** A type of the tree, as SQL writes it. */
+export function castType(type: unknown): string {
   if (!isNode(type)) return '';
   const info = isNode(type['type_info']) ? type['type_info'] : {};
   if (type['id'] === 'LIST') return `${castType(info['child_type'])}[]`;

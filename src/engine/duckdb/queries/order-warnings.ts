@@ -1,14 +1,19 @@
-import type { TextField, TextOrder } from '../gate/text-orders.ts';
-import { type Misordered, misordered } from '../sql/corrections/misordered.ts';
+import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
+import type { Cast } from '../sql/corrections/casts.ts';
+import { isMissing, type Misordered, misordered } from '../sql/corrections/misordered.ts';
+import { hasDigit, nullsSaid, readingFor } from '../sql/corrections/readings.ts';
 import { foldName } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { type Data, fewTextsOf } from './text-values.ts';
 
 const WARNINGS_MAX = 3;
 
-/** Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601. */
-export async function orderWarnings(
-  orders: readonly TextOrder[],
+/**
+ * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, and which
+ * of its values a TRY_CAST has made NULL.
+ */
+export async function textWarnings(
+  { orders, casts }: TextUses,
   values: ReadonlyMap<string, Typed>,
   data: Data,
 ): Promise<string[]> {
@@ -18,11 +23,36 @@ export async function orderWarnings(
     if (warnings.length >= WARNINGS_MAX) break;
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
-    const said = await misorderOf(order, order.written, data, other);
-    if (said !== undefined) warnings.push(said.said);
+    const found = await misorderOf(order, order.written, data, other);
+    if (found !== undefined) warnings.push(found.said);
+  }
+  for (const cast of casts) {
+    const said = await nullsOf(cast, data);
+    if (said !== undefined) warnings.push(said);
   }
   return warnings;
 }
+
+/** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
+async function nullsOf(cast: TextCast, data: Data): Promise<string | undefined> {
+  const { written: operand, type } = cast;
+  const texts = await fewTextsOf(cast, [type], data);
+  const values = texts.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
+  const lost = values.filter((one) => !one.isRead && hasDigit(one));
+  if (lost.length === 0) return undefined;
+  const asked: Cast = { operand, type, range: [0, 0] };
+  const nulls = nullsSaid(asked, values, lost);
+  const reading = readingFor(
+    asked,
+    values.filter(({ text }) => !isMissing(text)),
+  );
+  const isSame = reading === 'right' || reading.sql === `TRY_CAST(${operand} AS ${type})`;
+  if (isSame) return `${nulls}.`;
+  return reading.sql === undefined ? `${nulls}.` : `${nulls}. ${triedSql(reading.sql)} reads them.`;
+}
+
+/** Words among the values are to be NULL, as with the cast that there was. */
+const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');
 
 /** Whether the values of a field have another order as text than is meant. */
 export async function misorderOf(

@@ -18,7 +18,7 @@ import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { orderWarnings } from './order-warnings.ts';
+import { textWarnings } from './order-warnings.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
@@ -217,7 +217,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const orders = await orderWarnings(opened.passed.textOrders, values, dataOf(names, connection));
+    const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
     const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);

@@ -15,7 +15,7 @@ import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import { attemptAgain } from './again.ts';
-import { orderWarnings } from './order-warnings.ts';
+import { textWarnings } from './order-warnings.ts';
 import { CONDITION_KIND, type Part as OwnPart, readPart as readOwnPart } from './parts.ts';
 import type { Queries } from './queries.ts';
 import { keptData, readProfile } from './result-profile.ts';
@@ -224,7 +224,7 @@ async function runGated(connection: DuckDBConnection, table: KeptTable, text: st
       const prepared = await connection.prepare(passed.sql);
       try {
         const read = await readRows(await prepared.stream(), caps, signal);
-        const orders = await orderWarnings(passed.textOrders, new Map(), keptData(table, connection));
+        const orders = await textWarnings(passed.textUses, new Map(), keptData(table, connection));
         return { ...read, warnings: [...orders, ...warnings] };
       } finally {
         prepared.destroySync();

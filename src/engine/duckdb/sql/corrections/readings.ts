@@ -127,7 +127,8 @@ function examples(values: readonly Sampled[]): string {
 
 const count = (number: number) => number.toLocaleString('en-US');
 
-function nullsSaid({ operand }: Cast, values: readonly Sampled[], nulls: readonly Sampled[]): string {
+/** How many values a cast makes NULL, and which. */
+export function nullsSaid({ operand }: Cast, values: readonly Sampled[], nulls: readonly Sampled[]): string {
   const become = nulls.length === 1 ? 'becomes' : 'become';
   return `${count(nulls.length)} of the ${count(values.length)} values of ${operand} that were looked at ${become} NULL, such as ${examples(nulls)}`;
 }
