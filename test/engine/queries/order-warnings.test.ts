@@ -51,6 +51,8 @@ function orderOf(n: number) {
     compact: `202507${two((n % 27) + 1)}`,
     code: `A${n}`,
     customer_id: `${n}`,
+    orderId: `${n}`,
+    paid: `${n}`,
     version: `1.${n}.0`,
     city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
     uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
@@ -154,6 +156,8 @@ test.each([
   ["SELECT max(coalesce(total_price, '0')) FROM orders", 'total_price'],
   ["SELECT max(CASE WHEN amount > 3 THEN total_price ELSE '0' END) FROM orders", 'total_price'],
   ['SELECT max(gaps) FROM orders', 'gaps'],
+  ['SELECT max(paid) FROM orders', 'paid'],
+  ["SELECT count(*) FROM orders WHERE customer_id > '5'", 'customer_id'],
   ["SELECT count(*) FROM orders WHERE people < '100,000'", 'people'],
   ["SELECT count(*) FROM orders WHERE by_country.shipping.german > '25'", 'by_country.shipping.german'],
   ['SELECT max(by_country.shipping.german) FROM orders', 'by_country.shipping.german'],
@@ -180,7 +184,7 @@ test.each([
 });
 
 test.each([
-  'SELECT max(iso), min(compact), max(code), max(customer_id), min(version), max(city), max(uuid) FROM orders',
+  'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
   'SELECT max(title), max(phone), max(ip), min(empty) FROM orders',
   'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, ip',
   "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.2.0' AND iso > '2025-07-03'",

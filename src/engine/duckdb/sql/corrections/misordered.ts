@@ -20,7 +20,9 @@ export const isMissing = (text: string): boolean => MISSING.test(text);
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
 const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
 /** Fields whose whole numbers are names of something, in no order that anybody asks for. */
-const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku|version)"?$|(?:[a-z]Id|ID)"?$/i;
+const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku|version)"?$/i;
+/** `customerId`, and not `paid`. */
+const AN_ID = /[a-z](?:Id|ID)"?$/;
 
 /** What to say of texts whose order is another one than is meant. */
 export interface Misordered {
@@ -60,7 +62,12 @@ function numbersSaid(
     if (keyed.length < most) continue;
     const beside = other === undefined ? undefined : numberOf(other, at);
     if (other !== undefined && beside === undefined) continue;
-    if (other === undefined && A_NAME.test(operand) && keyed.every(([text]) => /^\d+$/.test(text))) continue;
+    if (
+      other === undefined &&
+      (A_NAME.test(operand) || AN_ID.test(operand)) &&
+      keyed.every(([text]) => /^\d+$/.test(text))
+    )
+      continue;
     const pair = misplaced(other === undefined || beside === undefined ? keyed : [...keyed, [other, beside]]);
     if (pair === undefined) continue;
     const sampled = values.map(({ text, isNumber }) => ({ text, isRead: isNumber }));
