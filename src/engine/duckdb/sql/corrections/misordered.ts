@@ -14,8 +14,8 @@ export interface SampledText {
 }
 
 /** What stands for no value. */
-const MISSING = /^\s*(?:[-–?.]*|n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)\s*$/i;
-export const isMissing = (text: string): boolean => MISSING.test(text);
+const MISSING = /^(?:[-–?.]*|n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
+export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
 const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
