@@ -38,8 +38,9 @@ export interface Blast {
   extent: Extent;
   /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;
-  /** For documents selected by a condition: the selection. */
+  /** For documents selected by a condition: the selection, and what the service says of the condition. */
   selection?: string | undefined;
+  warnings?: readonly string[] | undefined;
 }
 
 type Call = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;

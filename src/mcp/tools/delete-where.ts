@@ -52,13 +52,15 @@ async function blastOf({ client, signal, offered }: ToolContext, given: Argument
     target: fingerprint(target),
     extent: { documents: { count: documents, which: selection ?? '' } },
     selection: selection ?? '',
+    warnings: warningsOf(selected),
   };
 }
 
-function linesOf(
-  { documents, collection_documents: all, examples, selected_at: at, warnings }: Selection,
-  where: string,
-) {
+const warningsOf = ({ warnings }: Selection): string[] =>
+  (warnings ?? []).slice(0, WARNINGS_MAX).map((warning) => lineText(String(warning), WARNING_CHARS_MAX));
+
+function linesOf(selected: Selection, where: string) {
+  const { documents, collection_documents: all, examples, selected_at: at } = selected;
   const count = counted(documents ?? 0, 'documents');
   const of =
     documents === all ? `All ${count} that it has` : `${count} of the ${(all ?? 0).toLocaleString('en-US')} it has`;
@@ -67,9 +69,7 @@ function linesOf(
     `${of} will be gone, as counted at ${at}. What comes or changes later stays.`,
     // As JSON within JSON, so that no document can begin a line of the question.
     ...(examples ?? []).map((example, index) => `Example ${index + 1}: ${JSON.stringify(example)}`),
-    ...(warnings ?? [])
-      .slice(0, WARNINGS_MAX)
-      .map((warning) => `Note: ${JSON.stringify(lineText(String(warning), WARNING_CHARS_MAX))}`),
+    ...warningsOf(selected).map((warning) => `Note: ${JSON.stringify(warning)}`),
   ];
 }
 
@@ -87,6 +87,8 @@ async function deleteWhere({ client, signal }: ToolContext, input: WhereInput, b
       deleted,
       ...rest,
       ...(stopped == null ? {} : { stopped }),
+      // Nobody may have been asked, and whoever was does not tell the assistant.
+      ...(blast?.warnings?.length ? { warnings: blast.warnings } : {}),
       ...('trash' in more ? { trash: more['trash'] } : {}),
     },
     next:

@@ -14,6 +14,7 @@ import { type FieldLine, foldLines, withAlikeTypes } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
+import { oddSpellings } from './odd-spellings.ts';
 import { typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -92,6 +93,11 @@ export async function describeCollection(
     .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path) && isText(path))
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
+  const spellings = await oddSpellings(
+    context,
+    table,
+    inferred.filter(({ path }) => shown.has(path) && isText(path)),
+  );
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -114,6 +120,7 @@ export async function describeCollection(
         ? { [figures.size > 0 ? 'without_values' : 'null_in_sample']: visibleValue(unseen) }
         : {}),
       ...(numberTexts.length > 0 ? { numbers_as_text: visibleValue(numberTexts) } : {}),
+      ...(spellings.length > 0 ? { other_spellings: visibleValue(spellings) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
       ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
       ...(straysMore > 0 ? { more_fields_with_strays: straysMore } : {}),
@@ -125,6 +132,7 @@ export async function describeCollection(
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
       hasNumberTexts: numberTexts.length > 0,
+      hasSpellings: spellings.length > 0,
       strays,
       leftAtTop: leftAtTop + cut.filter((path) => !/[.[]/.test(path)).length,
       leftBelow: left - leftAtTop,

@@ -20,7 +20,50 @@ beforeAll(async () => {
     }),
   );
   await engine.addDocuments('t', documents);
+  await engine.commit([
+    { do: 'createCollection', table: 'o', workspace: 'commons', name: 'orders', recognizeTimes: false },
+  ]);
+  await engine.addDocuments(
+    'o',
+    Array.from({ length: 120 }, (_, n) => doc(`${n}`, orderOf(n))),
+  );
 });
+
+/** Fields of text whose order is another one than is meant, and such where it is not. */
+function orderOf(n: number) {
+  const [two, three] = [(at: number) => `${at}`.padStart(2, '0'), `${n}`.padStart(3, '0')];
+  return {
+    currency: n % 2 === 0 ? 'EUR' : 'USD',
+    amount: n,
+    total_price: `${(n * 13) % 600}.9`,
+    line_items: [
+      { sku: `S${n}`, price: `${(n * 7) % 150}.91` },
+      { sku: 'T', price: '3.50' },
+    ],
+    tags: [`${n}`, `${n * 3}`],
+    by_country: { shipping: { cost: `$1,${three}.00`, german: `${n},3` } },
+    gaps: n % 12 === 0 ? '' : n % 12 === 1 ? 'N/A' : `${n * 3}`,
+    people: `${n + 1},${three}`,
+    dmy: `${two((n % 27) + 1)}.${two((n % 12) + 1)}.2025`,
+    us: `${(n % 12) + 1}/${(n % 28) + 1}/2025`,
+    pubDate: `${['Mon', 'Tue', 'Wed'][n % 3] ?? ''}, ${two((n % 27) + 1)} Feb 2026 08:00:00 GMT`,
+    iso: `2025-07-${two((n % 27) + 1)}T00:00:00`,
+    compact: `202507${two((n % 27) + 1)}`,
+    code: `A${n}`,
+    customer_id: `${n}`,
+    orderId: `${n}`,
+    paid: `${n}`,
+    version: `1.${n}.0`,
+    city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
+    uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
+    ip: `10.0.0.${n}`,
+    title: `${n} reasons to stay`,
+    phone: `+49 30 ${three}456`,
+    empty: '',
+    books: n % 10 === 0 ? `(${n}.00)` : n % 10 === 1 ? 'N/A' : `${n}.00`,
+    worded: n % 10 === 1 ? 'N/A' : n % 10 === 2 ? '' : `${n}.00`,
+  };
+}
 
 afterAll(async () => {
   await engine.close();
@@ -71,5 +114,130 @@ test.each([
   'SELECT max(price) FROM (SELECT TRY_CAST(price AS DOUBLE) AS price FROM docs)',
   'SELECT TRY_CAST(price AS DOUBLE) AS price FROM docs ORDER BY price',
 ])('no warning of: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
+
+const AS_NUMBER = 'As a number: ';
+
+test.each([
+  ['SELECT _id FROM orders ORDER BY total_price DESC LIMIT 3', 'total_price'],
+  ['SELECT _id FROM orders ORDER BY total_price DESC NULLS LAST LIMIT 3', 'total_price'],
+  ['SELECT o._id FROM orders o ORDER BY o.total_price', 'o.total_price'],
+  ['SELECT _id FROM commons.orders ORDER BY orders.total_price', 'orders.total_price'],
+  ['SELECT _id FROM orders ORDER BY currency, total_price DESC', 'total_price'],
+  ['SELECT _id, total_price tp FROM orders ORDER BY tp', 'total_price'],
+  ['SELECT total_price FROM orders ORDER BY ALL', 'total_price'],
+  ['WITH c(x, y) AS (SELECT _id, total_price FROM orders) SELECT x FROM c ORDER BY y', 'y'],
+  ['SELECT max(s.p) FROM (SELECT total_price AS p FROM orders) s', 's.p'],
+  ['SELECT max(p) FROM (SELECT * RENAME (total_price AS p) FROM orders)', 'p'],
+  ['SELECT max(total_price) FROM (SELECT * FROM (SELECT o.* FROM orders o))', 'total_price'],
+  ['SELECT total_price FROM orders UNION ALL SELECT currency FROM orders ORDER BY 1', 'total_price'],
+  ['SELECT currency AS c FROM orders UNION ALL SELECT total_price FROM orders ORDER BY c', 'total_price'],
+  ['SELECT row_number() OVER (PARTITION BY currency ORDER BY total_price DESC) FROM orders', 'total_price'],
+  ['SELECT _id, rank() OVER w FROM orders WINDOW w AS (ORDER BY total_price)', 'total_price'],
+  ['SELECT max_by(_id, total_price) FROM orders', 'total_price'],
+  ['SELECT currency, arg_max(_id, total_price) FROM orders GROUP BY currency', 'total_price'],
+  ['SELECT first(_id ORDER BY total_price) FROM orders', 'total_price'],
+  ['SELECT array_agg(_id ORDER BY total_price) FROM orders', 'total_price'],
+  ['SELECT median(total_price) FROM orders', 'total_price'],
+  ['SELECT quantile_disc(total_price, 0.9) FROM orders', 'total_price'],
+  ['SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY total_price) FROM orders', 'total_price'],
+  ['SELECT max(total_price) OVER () FROM orders', 'total_price'],
+  ['SELECT li.sku, max(li.price) FROM orders, unnest(line_items) t(li) GROUP BY 1', 'li.price'],
+  ['SELECT max(li.price) FROM (SELECT unnest(line_items) AS li FROM orders)', 'li.price'],
+  ['SELECT max(price) FROM (SELECT unnest(line_items, recursive := true) FROM orders)', 'price'],
+  ['SELECT max(price) FROM (SELECT li.* FROM orders, unnest(line_items) t(li))', 'price'],
+  ["SELECT _id FROM orders WHERE line_items[1].price > '20'", 'line_items[1].price'],
+  ['SELECT list_max(tags), list_sort(tags) FROM orders', 'unnest(tags)'],
+  ['SELECT list_max(list_transform(line_items, lambda x: x.price)) FROM orders', 'x.price'],
+  ['SELECT _id FROM orders WHERE total_price = (SELECT max(total_price) FROM orders)', 'total_price'],
+  ['SELECT count(*) FROM orders a JOIN orders b ON b.total_price > a.total_price', 'b.total_price'],
+  ["SELECT greatest(total_price, '5') FROM orders", 'total_price'],
+  ["SELECT max(coalesce(total_price, '0')) FROM orders", 'total_price'],
+  ["SELECT max(CASE WHEN amount > 3 THEN total_price ELSE '0' END) FROM orders", 'total_price'],
+  ['SELECT max(gaps) FROM orders', 'gaps'],
+  ['SELECT max(paid) FROM orders', 'paid'],
+  ["SELECT count(*) FROM orders WHERE customer_id > '5'", 'customer_id'],
+  ["SELECT count(*) FROM orders WHERE people < '100,000'", 'people'],
+  ["SELECT count(*) FROM orders WHERE by_country.shipping.german > '25'", 'by_country.shipping.german'],
+  ['SELECT max(by_country.shipping.german) FROM orders', 'by_country.shipping.german'],
+  ['SELECT count(*) FROM orders WHERE total_price > ANY (SELECT total_price FROM orders)', 'total_price'],
+])('numbers: %s', async (sql, operand) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(`${operand} is text, ordered as text: `)]);
+});
+
+test.each([
+  ["SELECT count(*) FROM orders WHERE dmy >= '01.07.2025'", 'dmy'],
+  ["SELECT count(*) FROM orders WHERE dmy BETWEEN '01.07.2025' AND '31.07.2025'", 'dmy'],
+  ['SELECT currency, max(dmy) FROM orders GROUP BY currency', 'dmy'],
+  ['SELECT _id FROM orders ORDER BY dmy DESC LIMIT 1', 'dmy'],
+  ['SELECT arg_max(_id, dmy) FROM orders', 'dmy'],
+  ['SELECT sum(amount) OVER (ORDER BY dmy) FROM orders', 'dmy'],
+  ['SELECT min(us) FROM orders', 'us'],
+  ["SELECT count(*) FROM orders WHERE pubDate >= '2026-02-10'", 'pubDate'],
+  ['SELECT max(pubDate) FROM orders', 'pubDate'],
+  ["SELECT count(*) FROM orders WHERE iso >= '01.07.2025'", 'iso'],
+])('days: %s', async (sql, operand) => {
+  expect(await warningsOf(sql)).toEqual([
+    expect.stringMatching(new RegExp(`^${operand} is text.*(?:strptime|write it)`)),
+  ]);
+});
+
+test.each([
+  'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
+  'SELECT max(title), max(phone), max(ip), min(empty) FROM orders',
+  'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, ip',
+  "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.2.0' AND iso > '2025-07-03'",
+  'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',
+  'SELECT _id FROM orders WHERE CAST(total_price AS DOUBLE) > 20 ORDER BY CAST(total_price AS DOUBLE)',
+  'SELECT max(tp) FROM (SELECT CAST(total_price AS DOUBLE) AS tp FROM orders)',
+  "SELECT max(replace(total_price, ',', '')), max(lower(total_price)) FROM orders",
+  "SELECT max(strptime(dmy, '%d.%m.%Y')) FROM orders",
+  'SELECT total_price, count(*) FROM orders GROUP BY total_price ORDER BY 2 DESC',
+  'SELECT total_price, max(amount) AS m FROM orders GROUP BY total_price ORDER BY m',
+  'WITH c AS (SELECT amount AS total_price FROM orders) SELECT max(total_price) FROM c',
+  'SELECT amount AS total_price FROM orders ORDER BY total_price',
+  'SELECT _id FROM orders WHERE amount > 5 ORDER BY amount',
+  'EXPLAIN SELECT max(total_price) FROM orders',
+])('no warning: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
+
+test('says what reads the numbers of a field', async () => {
+  const readingOf = async (field: string) => (await warningsOf(`SELECT max(${field}) FROM orders`)).join();
+  expect(await readingOf('total_price')).toContain(`${AS_NUMBER}CAST(total_price AS DOUBLE).`);
+  expect(await readingOf('by_country.shipping.german')).toContain("',', '.') AS DOUBLE)");
+  expect(await readingOf('gaps')).toContain(`${AS_NUMBER}TRY_CAST(gaps AS DOUBLE).`);
+  expect(await readingOf('people')).toContain('If a comma parts thousands: ');
+});
+
+test.each([
+  [
+    'SELECT sum(TRY_CAST(books AS DOUBLE)) FROM orders',
+    "12 of the 120 values of books that were looked at become NULL, such as '(0.00)' and '(10.00)'. TRY_CAST(replace(",
+  ],
+  ['SELECT sum(coalesce(TRY_CAST(o.books AS DECIMAL(18,2)), 0)) FROM orders o', '12 of the 120 values of o.books '],
+  [
+    "SELECT count(*) FROM orders WHERE TRY_CAST(dmy AS DATE) > DATE '2025-01-01'",
+    "CAST(try_strptime(dmy, '%d.%m.%Y') AS DATE) reads them.",
+  ],
+  [
+    'SELECT sum(TRY_CAST(c AS DOUBLE)) FROM (SELECT by_country.shipping.cost AS c FROM orders)',
+    '120 of the 120 values of c that',
+  ],
+  [
+    'SELECT max(TRY_CAST(li.sku AS INT)) FROM orders, unnest(line_items) t(li)',
+    'values of li.sku that were looked at become NULL',
+  ],
+])('what TRY_CAST makes NULL: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  'SELECT sum(TRY_CAST(worded AS DOUBLE)), sum(TRY_CAST(total_price AS DOUBLE)) FROM orders',
+  'SELECT books FROM orders WHERE TRY_CAST(books AS DOUBLE) IS NULL',
+  "SELECT coalesce(TRY_CAST(dmy AS DATE), strptime(dmy, '%d.%m.%Y')) FROM orders",
+  'SELECT TRY_CAST(books AS VARCHAR), TRY_CAST(amount AS INT) FROM orders',
+])('nothing that TRY_CAST makes NULL: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
 });

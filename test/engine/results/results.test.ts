@@ -290,6 +290,16 @@ describe('results.read()', () => {
     });
   });
 
+  it('warns that where or order_by compares numbers as text', async () => {
+    const { id: own } = await keep("SELECT i || '.50' AS price, [{'p': i || ''}] AS items FROM range(1000) t(i)");
+    const warningsOf = async (page: object) => (await engine.results.read(own, { ...ALL, ...page })).warnings;
+    const said = expect.stringContaining('price is text, ordered as text: ');
+    expect(await warningsOf({ orderBy: 'price DESC' })).toEqual([said]);
+    expect(await warningsOf({ where: "price > '20'" })).toEqual([said]);
+    expect(await warningsOf({ where: "items[1].p > '20'" })).toEqual([expect.stringContaining('items[1].p is text')]);
+    expect(await warningsOf({ where: "price = '20'" })).toEqual([]);
+  });
+
   it('stops when its caller gives up', async () => {
     const stop = new AbortController();
     const slow = '(SELECT sum(a.n * b.n * c.n) FROM result a, result b, result c) > 0';
@@ -323,6 +333,19 @@ describe('results.profile()', () => {
     expect(i?.distinct).toBeGreaterThan(40_000);
     expect(i?.distinct).toBeLessThanOrEqual(60_000);
     expect(few?.samples.toSorted()).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('has the bounds of numbers and days in text by what they mean', async () => {
+    const { id } = await keep(
+      "SELECT ((i * 37) % 1000) || '.50' AS price, '$' || i AS cost, (i % 28 + 1) || '.7.2025' AS day, 'n' || i AS name FROM range(1000) t(i)",
+    );
+    const found = await engine.results.profile(id);
+    expect(found.map(({ min, max }) => [min, max])).toEqual([
+      ['0.50', '999.50'],
+      ['$0', '$999'],
+      ['1.7.2025', '28.7.2025'],
+      ['n0', 'n999'],
+    ]);
   });
 
   it('shortens long texts', async () => {

@@ -150,6 +150,26 @@ describe('delete_documents_where', () => {
     expect(question).toMatch(/\nNote: "/);
   });
 
+  it('tells of text that is compared as text, also an assistant whose guard is off', async () => {
+    const data = ['9.50', '100.00', '20.00', '31.12.2024', '01.02.2025'].map((text, n) => ({
+      _id: `${n}`,
+      ...(n < 3 ? { price: text } : { day: text }),
+    }));
+    const priced = await orders(data);
+    const { question, structured } = await call(priced, "price > '20'");
+    expect(question).toMatch(/\nNote: "price is text, ordered as text: /);
+    expect(structured.warnings).toEqual([expect.stringContaining('CAST(price AS DOUBLE)')]);
+    const args = { workspace: 'commons', collection: await orders(data), where: "day >= '31.01.2025'" };
+    const done = await callTool({
+      client,
+      name: 'delete_documents_where',
+      args,
+      guard: 'off',
+      confirm: async () => true,
+    });
+    expect(done.text).toContain('strptime(day');
+  });
+
   it.each([
     ['n = 1) OR (true', 'query_error'],
     ['n = 99', 'invalid_input'],

@@ -28,6 +28,7 @@ import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRef
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
+import { textUses } from './text-orders.ts';
 import { timeComparisons } from './time-comparisons.ts';
 import { checkWidths } from './widths.ts';
 
@@ -373,6 +374,8 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
+  const ofTexts = textUses(node, show === null && statement.explain === '' ? walk.tables : new Map(), walk.queries);
+  await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
     splice(walk, plain.added.splice);
@@ -389,6 +392,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
+    textUses: ofTexts,
     plain,
     described: readDescribed(statement, node, walk.tables),
     columnNames: ownNames,

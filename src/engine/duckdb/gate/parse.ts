@@ -12,7 +12,6 @@ import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
-import { type TextOrder, textOrders } from './text-orders.ts';
 import { emptyTraps, trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
@@ -25,8 +24,6 @@ export interface Opened {
   warnings: readonly string[];
   /** Further ones, for an answer that is empty. */
   ifEmpty: readonly string[];
-  /** Fields of text that it puts in order. */
-  textOrders: readonly TextOrder[];
   /** Version of the names that the gate saw. */
   namesVersion: number;
 }
@@ -188,7 +185,6 @@ export async function admit(
   const warnings = [...readWarnings(passed.reads, passed.tables), ...trapWarnings(passed.tree, passed.tables)];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  const orders = textOrders(passed.tree, passed.tables);
   const ifEmpty = emptyTraps(passed.tree);
-  return { statement, passed, innerNames, warnings, ifEmpty, textOrders: orders, namesVersion };
+  return { statement, passed, innerNames, warnings, ifEmpty, namesVersion };
 }

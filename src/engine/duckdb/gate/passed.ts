@@ -5,6 +5,7 @@ import type { ColumnName } from './column-names.ts';
 import type { FieldReads } from './field-reads.ts';
 import type { PlainRead } from './plain-read.ts';
 import type { Show } from './show.ts';
+import type { TextUses } from './text-orders.ts';
 import type { TimeComparison } from './time-comparisons.ts';
 
 /** What the gate found in a statement that it let through. */
@@ -29,6 +30,8 @@ export interface Passed {
   reads: FieldReads;
   /** Text that it compares with times, where the engine would not object. */
   timeComparisons: readonly TimeComparison[];
+  /** Fields of text that it puts in order, or casts. */
+  textUses: TextUses;
   /** Set if it only picks fields of one collection that has strays. */
   plain: PlainRead | null;
   /** The collection that it asks the fields of: see `describe-fields.ts`. */

@@ -1,6 +1,7 @@
-import { foldName, type NamedTable, quoteName } from '../sql/names.ts';
+import { type NamedTable, quoteName } from '../sql/names.ts';
 import { isNode, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
-import { createTimeTypes, type Known, type Scope, type TimeType, typeInSide, typeOf } from './time-types.ts';
+import { nodesWithScope } from './node-scopes.ts';
+import { createTimeTypes, type Known, type TimeType, typeInSide, typeOf } from './time-types.ts';
 
 /*
  * Text that is compared with a time. With `<` the engine refuses that; with `=`, and JSON with either, it casts to the type
@@ -50,30 +51,6 @@ export function timeComparisons(
     }
   }
   return found;
-}
-
-/** Every node, with the SELECT and the lambdas that it is in. */
-function* nodesWithScope(root: Node): Generator<readonly [Node, Scope | undefined]> {
-  const left: (readonly [unknown, Scope | undefined])[] = [[root, undefined]];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const [value, scope] = next;
-    if (typeof value !== 'object' || value === null) continue;
-    if (isNode(value)) yield [value, scope];
-    const inner = isNode(value) && value['type'] === 'SELECT_NODE' ? { select: value, outer: scope } : scope;
-    const [list, lambda] = isNode(value) && value['class'] === 'FUNCTION' ? nodesOf(value['children']) : [];
-    const name = lambda?.['class'] === 'LAMBDA' ? nameIn(lambda) : undefined;
-    if (name !== undefined) left.push([lambda, { item: { name, list }, outer: scope }]);
-    for (const child of Object.values(value)) {
-      if (name === undefined || !Array.isArray(child)) left.push([child, inner]);
-      else left.push([child.filter((one) => one !== lambda), inner]);
-    }
-  }
-}
-
-/** The first name of a lambda, folded. */
-function nameIn({ lhs }: Node): string | undefined {
-  const first = isNode(lhs) && lhs['class'] === 'FUNCTION' ? nodesOf(lhs['children'])[0] : lhs;
-  return isNode(first) ? foldName(textsOf(first['column_names'])[0] ?? '') : undefined;
 }
 
 type Pair = readonly [a: Node, b: Node, isOrder: boolean];

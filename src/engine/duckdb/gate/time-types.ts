@@ -1,5 +1,6 @@
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { constantOf, isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import type { Scope } from './node-scopes.ts';
 
 /*
  * Which parts of a statement are times, and which are text, as far as its tree and the names of columns tell. Nothing is
@@ -37,14 +38,6 @@ const PASSING_OPERATORS: ReadonlySet<string> = new Set(['OPERATOR_COALESCE', 'OP
 /** How often tables and subqueries are looked into, and how deeply. */
 const LOOKS_MAX = 50_000;
 const DEPTH_MAX = 20;
-
-/** A SELECT, or a lambda, and what is around it. */
-export interface Scope {
-  select?: Node;
-  /** The lambda's first name, folded, and the list of whose items it is. */
-  item?: { name: string; list: unknown };
-  outer: Scope | undefined;
-}
 
 /** Where a name is looked for. */
 interface Place {
@@ -230,8 +223,8 @@ function firstOf(types: TimeTypes, nodes: readonly unknown[], scope: Scope | und
   return undefined;
 }
 
-/** As SQL writes it. */
-function castType(type: unknown): string {
+/** A type of the tree, as SQL writes it. */
+export function castType(type: unknown): string {
   if (!isNode(type)) return '';
   const info = isNode(type['type_info']) ? type['type_info'] : {};
   if (type['id'] === 'LIST') return `${castType(info['child_type'])}[]`;

@@ -1,74 +1,74 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-import type { JsonValue } from '../../../contract/json/json.ts';
-import type { TextOrder } from '../gate/text-orders.ts';
-import { readingFor, type Sampled } from '../sql/corrections/readings.ts';
-import { foldName, type Names, quoteText } from '../sql/names.ts';
-import { fieldName } from '../sql/syntax-hints.ts';
+import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
+import type { Cast } from '../sql/corrections/casts.ts';
+import { isMissing, type Misordered, misordered } from '../sql/corrections/misordered.ts';
+import { hasDigit, nullsSaid, readingFor } from '../sql/corrections/readings.ts';
+import { foldName } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
-import { valuesOf } from './text-values.ts';
+import { type Data, fewTextsOf } from './text-values.ts';
 
-/** Rows of an answer in which numbers are looked for. */
-const ROWS_MAX = 100;
-const A_NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
-const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
+const WARNINGS_MAX = 3;
 
 /**
- * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601. Values are
- * looked at only if the answer, or what they are compared with, looks like that.
+ * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, and which
+ * of its values a TRY_CAST has made NULL.
  */
-export async function orderWarnings(
-  orders: readonly TextOrder[],
-  { rows, values }: { rows: readonly (readonly JsonValue[])[]; values: ReadonlyMap<string, Typed> },
-  given: { connection: DuckDBConnection; names: Names },
+export async function textWarnings(
+  { orders, casts }: TextUses,
+  values: ReadonlyMap<string, Typed>,
+  data: Data,
 ): Promise<string[]> {
   const warnings: string[] = [];
-  for (const { table, path, written, other } of orders) {
-    const text =
-      other === undefined ? shownNumber(rows) : 'text' in other ? other.text : textOfParameter(values, other.parameter);
-    if (text === undefined) continue;
-    const type = A_NUMBER.test(text) ? 'DOUBLE' : A_DAY.test(text) && other !== undefined ? 'TIMESTAMP' : undefined;
-    if (type === undefined) continue;
-    const found = await valuesOf({ table, path }, type, given);
-    // What is compared is put in order, too.
-    if (type === 'DOUBLE' && other !== undefined && found.length > 0) found.push({ text, isRead: true });
-    const said = saidOf(written.map(fieldName).join('.'), type, found);
+  for (const order of orders) {
+    const other = otherText(order.other, values);
+    if (warnings.length >= WARNINGS_MAX) break;
+    // A word is not meant as a number, and what is no text casts the field.
+    if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
+    const found = await misorderOf(order, order.written, data, other);
+    if (found !== undefined) warnings.push(found.said);
+  }
+  for (const cast of casts) {
+    const said = await nullsOf(cast, data);
     if (said !== undefined) warnings.push(said);
   }
   return warnings;
 }
 
-function shownNumber(rows: readonly (readonly JsonValue[])[]): string | undefined {
-  for (const row of rows.slice(0, ROWS_MAX)) {
-    const number = row.find((value) => typeof value === 'string' && A_NUMBER.test(value));
-    if (typeof number === 'string') return number;
-  }
-  return undefined;
+/** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
+async function nullsOf(cast: TextCast, data: Data): Promise<string | undefined> {
+  const { written: operand, type } = cast;
+  const texts = await fewTextsOf(cast, [type], data);
+  const values = texts.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
+  const lost = values.filter((one) => !one.isRead && hasDigit(one));
+  if (lost.length === 0) return undefined;
+  const asked: Cast = { operand, type, range: [0, 0] };
+  const nulls = nullsSaid(asked, values, lost);
+  const reading = readingFor(
+    asked,
+    values.filter(({ text }) => !isMissing(text)),
+  );
+  const isSame = reading === 'right' || reading.sql === `TRY_CAST(${operand} AS ${type})`;
+  if (isSame) return `${nulls}.`;
+  return reading.sql === undefined ? `${nulls}.` : `${nulls}. ${triedSql(reading.sql)} reads them.`;
 }
 
-function textOfParameter(values: ReadonlyMap<string, Typed>, folded: string): string | undefined {
-  for (const [name, { value }] of values) if (foldName(name) === folded && typeof value === 'string') return value;
-  return undefined;
+/** Words among the values are to be NULL, as with the cast that there was. */
+const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');
+
+/** Whether the values of a field have another order as text than is meant. */
+export async function misorderOf(
+  field: TextField,
+  written: string,
+  data: Data,
+  other?: string,
+): Promise<Misordered | undefined> {
+  const texts = await fewTextsOf(field, ['DOUBLE', 'TIMESTAMP'], data);
+  const values = texts.map(({ text, reads: [isNumber = false, isTime = false] }) => ({ text, isNumber, isTime }));
+  return misordered(written, values, other);
 }
 
-function saidOf(operand: string, type: 'DOUBLE' | 'TIMESTAMP', values: readonly Sampled[]): string | undefined {
-  const read = values.filter(({ isRead }) => isRead);
-  const reading = readingFor({ operand, type, range: [0, 0] }, values);
-  if (type === 'TIMESTAMP') {
-    if (reading === 'right' || read.length > 0 || reading.sql === undefined) return undefined;
-    return `${operand} is text such as ${quoteText(values[0]?.text ?? '')}, compared as text and not as a time: ${reading.sql} is the time.`;
-  }
-  const pair = read.length * 2 > values.length ? misplaced(read) : undefined;
-  if (pair === undefined) return undefined;
-  const sql = reading === 'right' ? `CAST(${operand} AS DOUBLE)` : (reading.sql ?? `TRY_CAST(${operand} AS DOUBLE)`);
-  return `${operand} is text, ordered as text: ${pair.map(quoteText).join(' comes before ')}. As a number: ${sql}.`;
-}
-
-/** Two neighbours by text that are the other way round by number; undefined: there are none, as of numbers of one length. */
-function misplaced(values: readonly Sampled[]): [string, string] | undefined {
-  const texts = [...new Set(values.map(({ text }) => text))].sort();
-  for (const [at, text] of texts.entries()) {
-    const next = texts[at + 1];
-    if (next !== undefined && Number(text) > Number(next)) return [text, next];
-  }
+function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {
+  if (other === undefined || 'text' in other) return other?.text;
+  for (const [name, { value }] of values)
+    if (foldName(name) === other.parameter && typeof value === 'string') return value;
   return undefined;
 }

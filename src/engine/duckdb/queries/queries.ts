@@ -18,13 +18,14 @@ import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { orderWarnings } from './order-warnings.ts';
+import { textWarnings } from './order-warnings.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { secondSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
+import { dataOf } from './text-values.ts';
 import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
@@ -216,7 +217,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const orders = await orderWarnings(opened.textOrders, { rows: read.rows, values }, { connection, names });
+    const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
     const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...traps, ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);

@@ -1,37 +1,29 @@
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBListType, DuckDBStructType, type DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { JsonValue } from '../../../contract/json/json.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import type { EngineLimits } from '../../engine.ts';
-import type { ColumnProfile, ResultPage, ResultRows, Results } from '../../results.ts';
+import type { ResultPage, ResultRows, Results } from '../../results.ts';
 import { open } from '../gate/parse.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { writeParquet } from '../results/parquet-write.ts';
-import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
-import { foldName, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
+import { fromTable, type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
+import { foldName, ITEM, type NamedTable, type Names, quoteName } from '../sql/names.ts';
 import { DEFAULT_WORKSPACE } from '../sql/references.ts';
 import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
 import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import { attemptAgain } from './again.ts';
+import { textWarnings } from './order-warnings.ts';
 import { CONDITION_KIND, type Part as OwnPart, readPart as readOwnPart } from './parts.ts';
 import type { Queries } from './queries.ts';
+import { keptData, readProfile } from './result-profile.ts';
 import { secondSpellings } from './spellings.ts';
 import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 /** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
-const PROFILED_COLUMNS_MAX = 100;
-/** Number of characters of a text that a profile shows. */
-const PROFILED_CHARS_MAX = 200;
-const SAMPLES = 5;
-/** Maximum rows for which distinct values are counted exactly; frequent values are taken from this many. */
-const EXACT_ROWS_MAX = 10_000;
-/** Of each column: `strayFigures` and `figuresOf`. */
-const FIGURES = 7;
-
 interface Context {
   store: ResultStore;
   queries: Pick<Queries, 'inPlace'>;
@@ -71,20 +63,16 @@ export function createResults({ store, queries, limits, exportsFolder }: Context
   };
 }
 
-function fromTable({ schema }: KeptTable): string {
-  return `${quoteName(schema)}.${RESULT_TABLE}`;
-}
-
 /** The only name that SQL over a result can use: the result. */
 function namesOf(table: KeptTable): Names {
   const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
-  const types = new Map(table.stored.map(({ name, type }) => [foldName(name), typeName(type)]));
+  const types = new Map(table.stored.map(({ name, type }) => [foldName(name), type]));
   const named: NamedTable = {
     workspace: DEFAULT_WORKSPACE,
     name: RESULT_TABLE,
     kind: 'collection',
     columns: () => table.stored.map(({ name }) => name),
-    typeAt: ([name = '', ...within]) => (within.length > 0 ? undefined : types.get(foldName(name))),
+    typeAt: ([name = '', ...within]) => typeWithin(types.get(foldName(name)), within),
     jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
     shownAs: 'the result',
   };
@@ -97,6 +85,18 @@ function namesOf(table: KeptTable): Names {
     isTrashed: () => false,
     schemaOf: () => table.schema,
   };
+}
+
+/** The SQL type of what a path names within a value; `ITEM` steps into a list. */
+function typeWithin(type: DuckDBType | undefined, path: readonly string[]): string | undefined {
+  let at = type;
+  for (const step of path) {
+    if (at instanceof DuckDBListType) at = step === ITEM ? at.valueType : undefined;
+    else if (at instanceof DuckDBStructType)
+      at = at.entryTypes[at.entryNames.findIndex((name) => foldName(name) === foldName(step))];
+    else return undefined;
+  }
+  return at === undefined ? undefined : typeName(at);
 }
 
 type Part = 'where' | 'order_by';
@@ -223,7 +223,9 @@ async function runGated(connection: DuckDBConnection, table: KeptTable, text: st
     try {
       const prepared = await connection.prepare(passed.sql);
       try {
-        return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
+        const read = await readRows(await prepared.stream(), caps, signal);
+        const orders = await textWarnings(passed.textUses, new Map(), keptData(table, connection));
+        return { ...read, warnings: [...orders, ...warnings] };
       } finally {
         prepared.destroySync();
       }
@@ -253,100 +255,4 @@ function quoted(name: string): string {
 function some(names: readonly string[]): string {
   const shown = names.slice(0, 20).map(quoted).join(', ');
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
-}
-
-/** Types whose values can be compared and shown in one line. */
-const COMPARED = new Set([
-  DuckDBTypeId.BOOLEAN,
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.FLOAT,
-  DuckDBTypeId.DOUBLE,
-  DuckDBTypeId.DECIMAL,
-  DuckDBTypeId.VARCHAR,
-  DuckDBTypeId.UUID,
-  DuckDBTypeId.ENUM,
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIME,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-  DuckDBTypeId.TIMESTAMP_TZ,
-]);
-
-/**
- * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
- * compared.
- */
-function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
-  const column = quoteName(name);
-  const isText = type.typeId === DuckDBTypeId.VARCHAR;
-  if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
-    return [`count(${column})`, 'NULL', 'NULL', 'NULL', 'NULL'];
-  }
-  const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
-  return [
-    `count(${column})`,
-    isExact ? `count(DISTINCT ${column})` : `least(approx_count_distinct(${column}), count(${column}))`,
-    short(`min(${column})`),
-    short(`max(${column})`),
-    `(SELECT approx_top_k(${short(column)}, ${SAMPLES}) FROM ${few})`,
-  ];
-}
-
-/** Types whose values documents may spell in several ways. */
-const SPELLED: ReadonlySet<DuckDBTypeId> = new Set([
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIME,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_TZ,
-  DuckDBTypeId.UUID,
-]);
-
-/** How many values of a column do not fit, and how many of these it has as NULL. */
-function strayFigures({ shown, stored }: KeptTable, column: KeptColumn): string[] {
-  const strays = shown?.strays === undefined ? undefined : stored[shown.strays];
-  const place = shown?.columns[stored.indexOf(column)]?.place ?? null;
-  if (strays === undefined || place === null) return ['0', '0'];
-  const isStray = `list_contains(json_keys(${quoteName(strays.name)}), ${quoteText(place)})`;
-  const hidden = `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`;
-  // What such a column has is only spelled otherwise, and in all figures.
-  return SPELLED.has(column.type.typeId) ? [hidden, hidden] : [`count(*) FILTER (WHERE ${isStray})`, hidden];
-}
-
-async function readProfile(
-  connection: DuckDBConnection,
-  table: KeptTable,
-  signal: AbortSignal,
-): Promise<ColumnProfile[]> {
-  const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
-  const isExact = table.rows <= EXACT_ROWS_MAX;
-  const figures = columns.map((column) => [...strayFigures(table, column), ...figuresOf(column, isExact, 'few')]);
-  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
-  const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
-  const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
-  const values = rows[0] ?? [];
-  return columns.map(({ name, type }, index) => {
-    const [strays, hidden, count, distinct, min, max, samples] = values.slice(index * FIGURES, (index + 1) * FIGURES);
-    return {
-      name,
-      type: typeName(type),
-      nulls: table.rows - Number(count ?? 0) - Number(hidden ?? 0),
-      strays: Number(strays ?? 0),
-      distinct: distinct === null || distinct === undefined ? null : Number(distinct),
-      isDistinctExact: isExact,
-      min: min ?? null,
-      max: max ?? null,
-      samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],
-    };
-  });
 }

@@ -37,6 +37,11 @@ export interface KeptTable {
   warnings: readonly string[];
 }
 
+/** A kept result as SQL names it, on the database of the results. */
+export function fromTable({ schema }: KeptTable): string {
+  return `${quoteName(schema)}.${RESULT_TABLE}`;
+}
+
 /** Takes the chunks of one result. */
 export interface Keeper {
   take: TakeChunk;

@@ -29,17 +29,16 @@ export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly stri
   return placeOf(steps);
 }
 
-/** The SQL type of what SQL names so. */
+/** The SQL type of what SQL names so; `ITEM` steps into a list. */
 export function typeIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): string | undefined {
   const name = foldName(path[0] ?? '');
   if (path.length === 1 && name === ID_COLUMN) return 'VARCHAR';
   if (path.length === 1 && name === TIME_COLUMN) return 'TIMESTAMP WITH TIME ZONE';
-  const place = placeIn(columns, path);
-  return place === undefined ? undefined : (fieldAt(columns, place).type ?? undefined);
+  const shape = shapeOf(columns, path);
+  return shape === undefined ? undefined : typeOf(shape);
 }
 
-/** What SQL names so: `ITEM` steps into a list. */
-export function fieldsIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): FieldsThere | undefined {
+function shapeOf(columns: ReadonlyMap<string, Shape>, path: readonly string[]): Shape | undefined {
   let shape: Shape | undefined = { fields: columns };
   for (const name of path) {
     if (shape === undefined) return undefined;
@@ -48,6 +47,12 @@ export function fieldsIn(columns: ReadonlyMap<string, Shape>, path: readonly str
     else if (isObjectShape(shape)) shape = fieldOfObject(shape.fields, name);
     else return undefined;
   }
+  return shape;
+}
+
+/** What SQL names so: `ITEM` steps into a list. */
+export function fieldsIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): FieldsThere | undefined {
+  const shape = shapeOf(columns, path);
   if (shape === undefined) return undefined;
   const kind = formOf(shape);
   const within = isListShape(shape) ? shape.element : isMapShape(shape) ? shape.values : shape;

@@ -18,7 +18,8 @@ export interface Reading {
   said?: string;
 }
 
-const hasDigit = ({ text }: Sampled) => /\d/.test(text);
+/** Whether a text has a digit: others are words, which no reading has a number or a time for. */
+export const hasDigit = ({ text }: Pick<Sampled, 'text'>) => /\d/.test(text);
 
 /** The reading for a cast, given values of what it casts; `right`: it reads all of them. */
 export function readingFor(cast: Cast, values: readonly Sampled[]): Reading | 'right' {
@@ -43,6 +44,18 @@ const COMMAED = /^[+-]?(?:[$€£¥]\s?)?(?:\d+|[1-9]\d{0,2}(?:[.\s'’]\d{3}){1
 
 /** `(5.00)`, which is negative. */
 const BRACKETED = /^\(([^()]+)\)$/;
+
+/** The numbers that a text may be, if its point is the decimal one, and if its comma is; undefined: it is none. */
+export function numbersIn(text: string): [byPoint: number | undefined, byComma: number | undefined] {
+  const inner = BRACKETED.exec(text.trim())?.[1];
+  const bare = inner ?? text.trim();
+  if (!hasDigit({ text })) return [undefined, undefined];
+  const number = (digits: string) => (inner === undefined ? 1 : -1) * Number(digits);
+  return [
+    POINTED.test(bare) ? number(bare.replace(/[^0-9.+-]/g, '')) : undefined,
+    COMMAED.test(bare) ? number(bare.replace(/[^0-9,+-]/g, '').replace(',', '.')) : undefined,
+  ];
+}
 
 /** Numbers that are not spelled as SQL has them; undefined: nothing is known of them. */
 function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefined {
@@ -114,7 +127,8 @@ function examples(values: readonly Sampled[]): string {
 
 const count = (number: number) => number.toLocaleString('en-US');
 
-function nullsSaid({ operand }: Cast, values: readonly Sampled[], nulls: readonly Sampled[]): string {
+/** How many values a cast makes NULL, and which. */
+export function nullsSaid({ operand }: Cast, values: readonly Sampled[], nulls: readonly Sampled[]): string {
   const become = nulls.length === 1 ? 'becomes' : 'become';
   return `${count(nulls.length)} of the ${count(values.length)} values of ${operand} that were looked at ${become} NULL, such as ${examples(nulls)}`;
 }

@@ -8,6 +8,8 @@ const FORMATS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\d{1,2} [A-Z][a-z]{2} \d{4}/, ['%d %b %Y']],
   [/^[A-Z][a-z]{2} \d{1,2}, \d{4}/, ['%b %d, %Y']],
   [/^[A-Z][a-z]{3,8} \d{1,2}, \d{4}/, ['%B %d, %Y']],
+  // Of mails and feeds.
+  [/^[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4}/, ['%a, %d %b %Y']],
 ];
 const CLOCKS: readonly (readonly [RegExp, string])[] = [
   [/^$/, ''],
@@ -15,7 +17,24 @@ const CLOCKS: readonly (readonly [RegExp, string])[] = [
   [/^ \d\d?:\d\d:\d\d$/, ' %H:%M:%S'],
   [/^ \d\d?:\d\d [AaPp][Mm]$/, ' %I:%M %p'],
   [/^ \d\d?:\d\d:\d\d [AaPp][Mm]$/, ' %I:%M:%S %p'],
+  [/^ \d\d?:\d\d:\d\d [+-]\d{4}$/, ' %H:%M:%S %z'],
+  [/^ \d\d?:\d\d:\d\d [A-Z]{3}$/, ' %H:%M:%S %Z'],
 ];
+
+const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+
+/** A number that is greater for a later day, of a text in a format. */
+export function dayIn(text: string, format: string): number | undefined {
+  const parts = text.match(/\d+|[A-Za-z]+/g) ?? [];
+  // Digits alone are of one length, and in the order of the format.
+  if (format.startsWith('%Y%m%d')) return Number(parts[0]?.slice(0, 8));
+  const codes = format.match(/%[A-Za-z]/g) ?? [];
+  const partOf = (...of: string[]) => parts[codes.findIndex((code) => of.includes(code))] ?? '';
+  const name = partOf('%b', '%B').slice(0, 3).toLowerCase();
+  const month = name === '' ? Number(partOf('%m')) : MONTHS.indexOf(name) + 1;
+  const day = Number(partOf('%Y')) * 10_000 + month * 100 + Number(partOf('%d'));
+  return Number.isNaN(day) ? undefined : day;
+}
 
 /** The formats that a text may have; none: it is no time, or of a form that is not known. */
 export function formatsOf(text: string): string[] {

@@ -1,0 +1,331 @@
+import { STOPPABLE } from '../sql/guards.ts';
+import { foldName, ITEM, type NamedTable } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
+import { constantOf, constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { nameIn, type Scope } from './node-scopes.ts';
+
+/*
+ * From which stored fields a value of a statement comes unchanged: by a column, a path, an item of a list, an alias, a
+ * column of WITH or of a subquery, a branch of CASE and the like. What a cast or a function makes of a field is another
+ * value, and has no origin.
+ */
+
+/** A stored field of text that a value is. */
+export interface Origin {
+  table: NamedTable;
+  /** The field in it; `ITEM` steps into a list. */
+  path: readonly string[];
+  /** As the expression that was asked about names it: SQL for the value in its place. */
+  written: string;
+}
+
+/** What is known of a statement while its expressions are asked about. */
+export interface Origins {
+  readonly tables: ReadonlyMap<Node, NamedTable>;
+  /** What names of WITH stand for. */
+  readonly queries: ReadonlyMap<Node, Node>;
+  /** The columns of tables, folded, and whether a path in each is text. */
+  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, boolean>>>;
+  /** The items of select lists by their names, folded; those with a star are under an empty one. */
+  readonly items: Map<Node, ReadonlyMap<string, number[]>>;
+  looksLeft: number;
+}
+
+/** How often expressions, tables and subqueries are looked into in a statement, and how deeply. */
+const LOOKS_MAX = 2_000;
+const DEPTH_MAX = 30;
+
+export function createOrigins(tables: Origins['tables'], queries: Origins['queries']): Origins {
+  return { tables, queries, columns: new Map(), items: new Map(), looksLeft: LOOKS_MAX };
+}
+
+/** Where a value is looked for. */
+interface Look {
+  scope: Scope | undefined;
+  depth: number;
+  /** The way into what is looked for: names, keys of maps, and `ITEM`. */
+  rest: readonly string[];
+}
+
+/** No column has the name; an empty list: one has it, and it is no stored text. */
+type Found = readonly Origin[] | 'none';
+
+/** A column of a query, by its name or by its place. */
+export type Column = { name: string } | { at: number };
+
+/** The stored fields of text that an expression is. */
+export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
+  return inExpression(origins, node, { scope, depth: 0, rest: [] });
+}
+
+/** Those that a column of a query's result is. */
+export function originsInQuery(origins: Origins, query: unknown, column: Column): readonly Origin[] {
+  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] }));
+}
+
+const some = (found: Found): readonly Origin[] => (found === 'none' ? [] : found);
+
+/** Those of all that may have the name, as in a join or a UNION. */
+function either(found: readonly Found[]): Found {
+  return found.every((one) => one === 'none') ? 'none' : found.flatMap(some);
+}
+
+/** Functions that give one of their arguments, one of the values of their first, or that in another order. */
+const FIRST =
+  /^(?:min|max|any_value|arbitrary|first|last|mode|median|quantile(?:_disc)?|arg_(?:min|max)(?:_null)?|(?:min|max)_by|nullif|lag|lead|(?:first|last|nth)_value|list_(?:sort|reverse_sort|reverse|distinct|filter|slice)|array_(?:sort|reverse_sort|reverse|distinct|filter|slice)|try|collate)$/;
+const ANY = /^(?:greatest|least|coalesce|ifnull|list_concat|list_cat|array_concat)$/;
+const ITEMS = /^(?:unnest|(?:list|array)_(?:extract|element|min|max|any_value|first|last))$/;
+const LISTS = /^(?:list|array_agg|list_value|array_value)$/;
+const TRANSFORMS = /^(?:list_|array_)?(?:transform|apply)$/;
+
+function inExpression(origins: Origins, node: unknown, look: Look): readonly Origin[] {
+  origins.looksLeft -= 1;
+  if (!isNode(node) || look.depth > DEPTH_MAX || origins.looksLeft < 0) return [];
+  const inner = { ...look, depth: look.depth + 1 };
+  const of = (nodes: readonly unknown[]) => nodes.flatMap((one) => inExpression(origins, one, inner));
+  const children = nodesOf(node['children']);
+  switch (node['class']) {
+    case 'COLUMN_REF':
+      return named(some(ofColumn(origins, textsOf(node['column_names']), inner)), node);
+    case 'COLLATE':
+      return of([node['child']]);
+    case 'OPERATOR':
+      if (isAccess(node)) return intoPart(origins, node, children, inner);
+      if (node['type'] === 'OPERATOR_NULLIF') return of(children.slice(0, 1));
+      return /^OPERATOR_(?:COALESCE|TRY)$/.test(textOf(node['type'])) ? of(children) : [];
+    case 'CASE':
+      return of([...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']]);
+    case 'SUBQUERY': {
+      const query = isNode(node['subquery']) ? node['subquery']['node'] : undefined;
+      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : [];
+    }
+    case 'FUNCTION':
+    case 'WINDOW':
+      return inCall(origins, node, children, inner);
+    default:
+      return [];
+  }
+}
+
+function inCall(origins: Origins, call: Node, children: readonly Node[], look: Look): readonly Origin[] {
+  const name = foldName(textOf(call['function_name']));
+  const [step, ...rest] = look.rest;
+  const of = (nodes: readonly unknown[], into = look) => nodes.flatMap((one) => inExpression(origins, one, into));
+  if (/^(?:struct|array|list)_extract$|^list_element$/.test(name)) return intoPart(origins, call, children, look);
+  if (ITEMS.test(name)) return named(of(children.slice(0, 1), { ...look, rest: [ITEM, ...look.rest] }), call);
+  if (FIRST.test(name) || name === STOPPABLE) return of(children.slice(0, 1));
+  if (ANY.test(name)) return of(children);
+  if (LISTS.test(name)) return step === ITEM ? of(children, { ...look, rest }) : [];
+  if (name === 'struct_pack' || name === 'row') {
+    const part = children.find(({ alias }) => foldName(textOf(alias)) === foldName(step ?? ''));
+    return part === undefined || step === undefined ? [] : of([part], { ...look, rest });
+  }
+  const [list, lambda] = children;
+  const item = lambda?.['class'] === 'LAMBDA' && TRANSFORMS.test(name) ? nameIn(lambda) : undefined;
+  if (item === undefined || step !== ITEM) return [];
+  return of([lambda?.['expr']], { ...look, rest, scope: { item: { name: item, list }, outer: look.scope } });
+}
+
+const isAccess = ({ type }: Node) => type === 'ARRAY_EXTRACT' || type === 'STRUCT_EXTRACT';
+
+/** A field of an object, a key of a map, or an item of a list. */
+function intoPart(origins: Origins, node: Node, [of, key]: readonly Node[], look: Look): readonly Origin[] {
+  const step = constantText(key) ?? ITEM;
+  return named(inExpression(origins, of, { ...look, rest: [step, ...look.rest] }), node);
+}
+
+/** With the names that the expression has for them, if it is a path. */
+function named(found: readonly Origin[], node: Node): readonly Origin[] {
+  const written = found.length === 0 ? undefined : pathText(node);
+  return written === undefined ? found : found.map((one) => ({ ...one, written }));
+}
+
+/** A path as SQL; undefined: it is something else. */
+function pathText(node: unknown): string | undefined {
+  if (!isNode(node)) return undefined;
+  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']).map(fieldName).join('.');
+  const [of, key] = nodesOf(node['children']);
+  const path = pathText(of);
+  if (path === undefined) return undefined;
+  if (foldName(textOf(node['function_name'])) === 'unnest') return `unnest(${path})`;
+  const step = constantText(key);
+  if (step !== undefined) return `${path}.${fieldName(step)}`;
+  const index = constantOf(key);
+  return index === undefined ? undefined : `${path}[${String(index)}]`;
+}
+
+function ofColumn(origins: Origins, names: readonly string[], look: Look): Found {
+  const [first = ''] = names;
+  // The names of a table come first, as the engine reads them.
+  for (const isQualified of names.length > 1 ? [true, false] : [false]) {
+    for (let at = look.scope; at !== undefined; at = at.outer) {
+      if (at.item?.name === foldName(first)) {
+        const rest = [ITEM, ...names.slice(1), ...look.rest];
+        return inExpression(origins, at.item.list, { ...look, scope: at.outer, rest });
+      }
+      if (at.select === undefined) continue;
+      const into = { ...look, scope: at };
+      const found = inFrom(origins, at.select['from_table'], names, isQualified, into);
+      if (found !== 'none') return found;
+      const own = isQualified ? undefined : itemCalled(origins, at.select, first);
+      if (own !== undefined && textOf(own['alias']) !== '')
+        return inExpression(origins, own, { ...into, rest: [...names.slice(1), ...look.rest] });
+    }
+  }
+  return 'none';
+}
+
+/** What a name is that a FROM brings, with the name of a table before it or without. */
+function inFrom(origins: Origins, from: unknown, path: readonly string[], isQualified: boolean, look: Look): Found {
+  origins.looksLeft -= 1;
+  if (!isNode(from) || look.depth > DEPTH_MAX || origins.looksLeft < 0) return 'none';
+  const inner = { ...look, depth: look.depth + 1 };
+  if (from['type'] === 'JOIN')
+    return either([from['left'], from['right']].map((side) => inFrom(origins, side, path, isQualified, inner)));
+  const own = foldName(textOf(from['alias']) || textOf(from['table_name']));
+  const at = [1, 2, 3].find((count) => count < path.length && foldName(path[count - 1] ?? '') === own);
+  if (isQualified && at === undefined) return 'none';
+  const names = isQualified ? path.slice(at) : path;
+  const given = textsOf(from['column_name_alias']).map(foldName);
+  const place = given.indexOf(foldName(names[0] ?? ''));
+  const table = origins.tables.get(from);
+  if (table !== undefined) {
+    const [first = '', ...more] = names;
+    return inTable(origins, table, [place < 0 ? first : (table.columns()[place] ?? ''), ...more, ...look.rest]);
+  }
+  const call = from['function'];
+  if (isNode(call)) return inUnnest(origins, call, names, { given, own }, inner);
+  const query = origins.queries.get(from) ?? from['subquery'];
+  if (!isNode(query)) return 'none';
+  const column = place < 0 ? { name: names[0] ?? '' } : { at: place };
+  return inQuery(origins, query, column, { ...inner, rest: [...names.slice(1), ...look.rest] });
+}
+
+/** What a name is of `unnest(…)` in FROM. */
+function inUnnest(
+  origins: Origins,
+  call: Node,
+  [first = '', ...more]: readonly string[],
+  { given, own }: { given: readonly string[]; own: string },
+  look: Look,
+): Found {
+  const folded = foldName(first);
+  const isItem = given.length > 0 ? given[0] === folded : folded === 'unnest' || folded === own;
+  if (!isItem || foldName(textOf(call['function_name'])) !== 'unnest') return 'none';
+  const names = folded === own && foldName(more[0] ?? '') === 'unnest' ? more.slice(1) : more;
+  return inExpression(origins, nodesOf(call['children'])[0], { ...look, rest: [ITEM, ...names, ...look.rest] });
+}
+
+function inTable(origins: Origins, table: NamedTable, path: readonly string[]): Found {
+  const columns =
+    origins.columns.get(table) ??
+    new Map(table.columns().map((column) => [foldName(column), new Map<string, boolean>()]));
+  origins.columns.set(table, columns);
+  const known = columns.get(foldName(path[0] ?? ''));
+  if (known === undefined) return 'none';
+  const key = JSON.stringify(path);
+  const isText = known.get(key) ?? table.typeAt?.(path) === 'VARCHAR';
+  known.set(key, isText);
+  return isText ? [{ table, path, written: path.map(fieldName).join('.') }] : [];
+}
+
+/** The query of an entry of WITH, or of a subquery, with the names that it gives to its columns. */
+function queryIn(node: Node): { query: unknown; aliases: readonly string[] } {
+  const value = isNode(node['value']) ? node['value'] : node;
+  const query = isNode(value['query']) ? value['query'] : value;
+  return { query: query['node'] ?? query, aliases: textsOf(value['aliases']).map(foldName) };
+}
+
+/** What a column of a query's result is. */
+function inQuery(origins: Origins, entry: unknown, asked: Column, look: Look): Found {
+  origins.looksLeft -= 1;
+  if (!isNode(entry) || look.depth > DEPTH_MAX || origins.looksLeft < 0) return 'none';
+  const inner = { ...look, depth: look.depth + 1 };
+  const { query, aliases } = queryIn(entry);
+  if (!isNode(query)) return 'none';
+  const place = 'name' in asked ? aliases.indexOf(foldName(asked.name)) : -1;
+  const column = place < 0 ? asked : { at: place };
+  if (query['type'] === 'SELECT_NODE') return inSelect(origins, query, column, inner);
+  const parts = [query['left'], query['right'], query['child'], ...nodesOf(query['children'])].filter(isNode);
+  // The first of them gives the names, and the others have the same places.
+  const at = 'name' in column && parts[0] !== undefined ? placeIn(origins, parts[0], column.name) : undefined;
+  return either(
+    parts.map((part, index) => inQuery(origins, part, index > 0 && at !== undefined ? { at } : column, inner)),
+  );
+}
+
+function placeIn(origins: Origins, query: Node, name: string): number | undefined {
+  const names = query['type'] === 'SELECT_NODE' ? itemsOf(origins, query) : undefined;
+  return names === undefined || names.has('') ? undefined : names.get(foldName(name))?.[0];
+}
+
+function inSelect(origins: Origins, select: Node, column: Column, look: Look): Found {
+  const into = { ...look, scope: { select, outer: look.scope } };
+  const list = listOf(select['select_list']);
+  const names = itemsOf(origins, select);
+  const stars = (names.get('') ?? []).map((at) => list[at]).filter(isNode);
+  if ('at' in column) {
+    const isClear = (names.get('')?.[0] ?? list.length) > column.at;
+    const item = isClear ? list[column.at] : undefined;
+    // One of several columns whose number is not known.
+    return isNode(item) ? inExpression(origins, item, into) : isClear ? 'none' : [];
+  }
+  const item = itemCalled(origins, select, column.name);
+  if (item !== undefined) return inExpression(origins, item, into);
+  for (const star of stars) {
+    const found = inStar(origins, select, star, column.name, into);
+    if (found !== 'none') return found;
+  }
+  return 'none';
+}
+
+/** What a star brings under a name. */
+function inStar(origins: Origins, select: Node, star: Node, name: string, look: Look): Found {
+  const folded = foldName(name);
+  if (textsOf(star['exclude_list']).some((one) => foldName(one) === folded)) return 'none';
+  const replaced = nodesOf(star['replace_list']).find(({ key }) => foldName(textOf(key)) === folded);
+  if (replaced !== undefined) return inExpression(origins, replaced['value'], look);
+  // unnest(l, recursive := true): the fields of each item are columns.
+  if (star['class'] !== 'STAR') return inFields(inExpression(origins, star, { ...look, rest: [name, ...look.rest] }));
+  const renamed = nodesOf(star['rename_list']).find(({ value }) => foldName(textOf(value)) === folded)?.['key'];
+  const relation = textOf(star['relation_name']);
+  const column = isNode(renamed) ? textOf(renamed['column']) : name;
+  const names = relation === '' ? [column] : [relation, column];
+  const found = inFrom(origins, select['from_table'], names, relation !== '', look);
+  // `o.*` of an object has its fields.
+  return found === 'none' && relation !== '' ? inFields(some(ofColumn(origins, names, look))) : found;
+}
+
+const inFields = (found: readonly Origin[]): Found => (found.length === 0 ? 'none' : found);
+
+/** The item of a select list that has a name. */
+function itemCalled(origins: Origins, select: Node, name: string): Node | undefined {
+  const at = name === '' ? undefined : itemsOf(origins, select).get(foldName(name))?.[0];
+  const item = at === undefined ? undefined : listOf(select['select_list'])[at];
+  return isNode(item) ? item : undefined;
+}
+
+function itemsOf(origins: Origins, select: Node): ReadonlyMap<string, number[]> {
+  const known = origins.items.get(select);
+  if (known !== undefined) return known;
+  const items = new Map<string, number[]>();
+  for (const [at, item] of listOf(select['select_list']).entries()) {
+    const name = isNode(item) ? nameOf(item) : undefined;
+    if (name !== undefined) items.set(name, [...(items.get(name) ?? []).slice(0, STARS_MAX), at]);
+  }
+  origins.items.set(select, items);
+  return items;
+}
+
+/** Further stars of one SELECT are not looked into. */
+const STARS_MAX = 10;
+
+/** The name of an item, folded; empty for several columns, undefined without one. */
+function nameOf(item: Node): string | undefined {
+  const call = foldName(textOf(item['function_name']));
+  if (item['class'] === 'STAR' || (call === 'unnest' && nodesOf(item['children']).length > 1)) return '';
+  const path = item['class'] === 'COLUMN_REF' ? textsOf(item['column_names']) : [];
+  const [, key] = isAccess(item) ? nodesOf(item['children']) : [];
+  const name = textOf(item['alias']) || (path.at(-1) ?? constantText(key) ?? call);
+  return name === '' ? undefined : foldName(name);
+}
