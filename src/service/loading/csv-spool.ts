@@ -93,7 +93,8 @@ async function divide(
       { ...csv, separator },
       {
         isCarriageReturn: endsWithCarriageReturn(text, quoteChar),
-        isSpaced: hasSpaces(text, separator, quoteChar),
+        // Whoever says what the separator is says what it is not.
+        isSpaced: csv.separator === undefined && hasSpaces(text, separator, quoteChar),
       },
     );
     const take = new RecordTaker(dialect, options, parts);
@@ -189,7 +190,7 @@ class RecordTaker {
   #namesNote: string | undefined;
   /** Whether the file names its columns. */
   #isNamed = false;
-  /** Rows with many more cells than there are names, and the first of those with the most. */
+  /** Rows with several cells where there is one name, and the first of those with the most. */
   #wide = 0;
   #widest = { line: 0, cells: 0 };
   #entries = 0;
@@ -252,7 +253,7 @@ class RecordTaker {
     if (this.#entries <= this.#skip) return;
     const fault = faultOf(record, names.length);
     if (fault !== undefined) {
-      if (cells > 2 && cells > 2 * names.length) this.#noteWide(record);
+      if (cells > 2 && names.length === 1) this.#noteWide(record);
       this.#refuse(line, fault);
       return;
     }
@@ -295,11 +296,10 @@ class RecordTaker {
     if (cells > this.#widest.cells && this.#wide <= ADVISED_RECORDS) this.#widest = { line, cells };
   }
 
-  /** Most rows have more than twice as many cells as the line that was to name the columns, which is a title then. */
+  /** Most rows have several cells, and the line that was to name the columns has one: it is a title then. */
   #requireNoTitle(): void {
     if (!this.#isNamed || 2 * this.#wide <= this.#entries - this.#skip) return;
-    const named = counted(this.#columns?.names.length ?? 0, 'columns');
-    throw new CsvError(`its first line names ${named}, most rows have more; ${adviceOf(this.#widest.line)}`);
+    throw new CsvError(`its first line names 1 column, most rows have more; ${adviceOf(this.#widest.line)}`);
   }
 
   #refuse(at: number, why: string): void {
