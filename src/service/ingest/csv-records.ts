@@ -173,7 +173,10 @@ export class CsvRecords {
         if (end + this.#behindBytes > size && !isEnd) return -1;
         if (!this.#endsCell(bytes, end)) this.#why ??= QUOTE_WHY;
         return end;
-      } else if (byte === LF) this.#lines += 1;
+      } else if (byte === escaping)
+        // The engine leaves it out before another character.
+        this.#isOdd = true;
+      else if (byte === LF) this.#lines += 1;
       else if (byte === CR && bytes[at + 1] !== LF) {
         this.#lines += 1;
         this.#isOdd = true;

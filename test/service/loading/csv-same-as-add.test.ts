@@ -143,6 +143,12 @@ describe('CSV as text of a file and as the body of a load', () => {
     expect([documents.length, refused.length]).toEqual([2, 1]);
   });
 
+  it('keeps what escapes nothing', async () => {
+    const csv = { ...header, escapeChar: '\\', columnTypes: ['STRING', 'STRING'] };
+    const { documents } = await expectSame('_id,s\na,"C:\\new\\e"\nb,"q\\"r"\n', csv);
+    expect(documents).toEqual(['C:\\new\\e', 'q"r'].map((s) => expect.stringContaining(JSON.stringify(s))));
+  });
+
   const NASTY = ['"', "'", '\\', ',', ';', '::', ':', '\t', '¦', '\n', '\r', '\r\n', '\n\n', ' ', '\0', 'é', 'x', '_'];
   const CELLS = ['1', '-0', '+7', '007', '1.5', '.5', '1e400', '9007199254740993', 'true', 'FALSE', '2024-01-02', '""'];
   const cell = fc.oneof(
