@@ -57,3 +57,8 @@ export function byBytes(a: string, b: string): number {
   if (!ASCII.test(a) || !ASCII.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : 1;
 }
+
+/** A text in quotes of a kind, of which each within it is written twice, as in SQL and in CSV. */
+export function inQuotes(text: string, quote: '"' | "'"): string {
+  return quote + text.replaceAll(quote, quote + quote) + quote;
+}

@@ -5,14 +5,14 @@ import { counted } from '../../contract/in-words.ts';
 import type { JsonValue } from '../../contract/json/json.ts';
 import type { FileRequest } from '../../mcp/tools/file.ts';
 import type { SizedEntry } from './entry-lines.ts';
+import { COLUMNS_MAX, columnOf, lettersOf } from './xlsx-columns.ts';
 import { timeText } from './xlsx-dates.ts';
-import { columnOf, MergedCells, mergesOf } from './xlsx-merges.ts';
+import { MergedCells, mergesOf } from './xlsx-merges.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
-import { lettersOf, SheetTable } from './xlsx-table.ts';
+import { SheetTable } from './xlsx-table.ts';
 import { Zip } from './zip.ts';
 
 /** What workbooks may have. */
-const COLUMNS_MAX = 16_384;
 
 export interface XlsxOpened {
   /** `at` is the number of the row in the sheet. */

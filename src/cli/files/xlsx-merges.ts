@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../contract/json/json.ts';
+import { COLUMNS_MAX, columnOf } from './xlsx-columns.ts';
 import type { Zip } from './zip.ts';
 
 /** Merged cells: a workbook has their value in the first of them alone, and says behind all rows which they are. */
@@ -9,7 +10,6 @@ const TEXT_CHARS_MAX = 8 * 1024 * 1024;
 /** What may be filled in, in characters, for each cell as many more as its name may have. */
 const FILLED_CHARS_MAX = 64 * 1024 * 1024;
 const CELL_CHARS = 16;
-const COLUMNS_MAX = 16_384;
 const MARK = /<(?:\w{1,20}:)?mergeCells\b/;
 /** No less than the mark, which may be in two pieces. */
 const MARK_CHARS = 40;
@@ -56,11 +56,6 @@ export async function mergesOf(zip: Zip, part: string): Promise<Merge[]> {
     if (merge.top < merge.bottom && merge.column < COLUMNS_MAX) merges.push(merge);
   }
   return merges.sort((a, b) => a.top - b.top);
-}
-
-/** The number of the column with these letters. */
-export function columnOf(letters: string): number {
-  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
 /** Gives the rows of a sheet, in order, the values of merged cells that they are in. */

@@ -4,10 +4,11 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, setField, stringifyJson } from '../../contract/json/json.ts';
-import { cut } from '../../contract/text.ts';
+import { cut, inQuotes } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
 import { isTotal, Totals } from '../../service/ingest/totals.ts';
 import type { SizedEntry } from './entry-lines.ts';
+import { lettersOf } from './xlsx-columns.ts';
 import type { MergedCells, SheetRow } from './xlsx-merges.ts';
 
 const WARNINGS_SHOWN = 10;
@@ -82,7 +83,7 @@ export class SheetTable {
 
   /** The name of a column, as SQL and warnings have it. */
   #shown(column: number): string {
-    return `"${cut(this.#nameOf(column), NAME_CHARS_MAX).replaceAll('"', '""')}"`;
+    return inQuotes(cut(this.#nameOf(column), NAME_CHARS_MAX), '"');
   }
 
   put(row: SheetRow): void {
@@ -184,10 +185,4 @@ function titleError({ row, named }: { row: number; named: number }, below: reado
   const names = below[sizes.findIndex((size) => 4 * size >= 3 * columns)]?.at;
   const message = `Row ${row} of the sheet names ${named} of ${columns} columns, and seems to be a title. If row ${names} has the names, give "header_row": ${names}, and what is above it is left out.`;
   return new ApiError('invalid_input', message);
-}
-
-/** The letters of a column, as workbooks have them: A, B, …, AA. */
-export function lettersOf(column: number): string {
-  const rest = String.fromCharCode(65 + (column % 26));
-  return column < 26 ? rest : lettersOf(Math.floor(column / 26) - 1) + rest;
 }

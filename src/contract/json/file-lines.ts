@@ -1,3 +1,4 @@
+import { inQuotes } from '../text.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
 /*
@@ -11,12 +12,8 @@ export function csvLine(row: readonly JsonValue[]): string {
 
 function csvCell(value: JsonValue): string {
   if (value === null) return '';
-  if (typeof value === 'string') return value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value;
-  return typeof value === 'object' ? quoted(jsonText(value)) : jsonText(value);
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
+  if (typeof value === 'string') return value === '' || /[",\r\n]|^\s|\s$/.test(value) ? inQuotes(value, '"') : value;
+  return typeof value === 'object' ? inQuotes(jsonText(value), '"') : jsonText(value);
 }
 
 /**

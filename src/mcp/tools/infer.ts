@@ -1,3 +1,5 @@
+import { inQuotes } from '../../contract/text.ts';
+
 /** Stands in a path for any key of a map, and for any field of an object that has many of one type: SQL reads these in other ways. */
 export const ANY_KEY = '<key>';
 export const ANY_FIELD = '<field>';
@@ -225,10 +227,10 @@ export function isUuid(text: string): boolean {
 
 /** A text as a literal in SQL. */
 export function quotedText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return inQuotes(text, "'");
 }
 
 /** A name in double quotes. */
 export function quotedIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return inQuotes(name, '"');
 }

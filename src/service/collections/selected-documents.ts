@@ -4,7 +4,7 @@ import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { OWN_QUERY } from '../../contract/own-query.ts';
 import { type DeletedSelection, SELECTED_MAX, type Selection } from '../../contract/selections.ts';
-import { cut } from '../../contract/text.ts';
+import { cut, inQuotes } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { Parameter, QueryOutcome } from '../../engine/engine.ts';
 import { requireCollection } from '../catalog/not-found.ts';
@@ -192,7 +192,7 @@ function idsIn({ ids }: SelectedList): string[] {
 }
 
 function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return inQuotes(name, '"');
 }
 
 function toSelection(selected: New | Selected): Selection {

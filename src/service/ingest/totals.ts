@@ -1,4 +1,5 @@
 import { counted } from '../../contract/in-words.ts';
+import { inQuotes } from '../../contract/text.ts';
 
 const TOTAL_CHARS_MAX = 64;
 /** Words with which a row begins that sums up those above it, in the languages of the programs that write them most. */
@@ -14,7 +15,6 @@ export function totalNote(first: string, place: string): string | undefined {
 }
 
 const SHOWN = 5;
-const quoted = (text: string, quote: string) => quote + text.replaceAll(quote, quote + quote) + quote;
 
 /** Rows among others that seem to sum up some of them. */
 export class Totals {
@@ -37,9 +37,9 @@ export class Totals {
     if (this.#count === 0 || (this.#count === 1 && this.#rows[0] === lastRow)) return totalNote(text, `row ${lastRow}`);
     const [name = ''] = this.#names;
     const rows = this.#rows.map((row) => row.toLocaleString('en-US')).join(', ') + (this.#count > SHOWN ? ', …' : '');
-    const texts = [...this.#texts].slice(0, SHOWN).map((one) => quoted(one, "'"));
+    const texts = [...this.#texts].slice(0, SHOWN).map((one) => inQuotes(one, "'"));
     const isSimple = this.#names.size === 1 && this.#texts.size <= SHOWN;
-    const where = isSimple ? `: WHERE coalesce(${quoted(name, '"')}, '') NOT IN (${texts.join(', ')})` : '';
+    const where = isSimple ? `: WHERE coalesce(${inQuotes(name, '"')}, '') NOT IN (${texts.join(', ')})` : '';
     return `${counted(this.#count, 'rows')} (${rows}) begin with words such as ${JSON.stringify(text)}: if they sum up others, leave them out of sums and counts${where}.`;
   }
 }

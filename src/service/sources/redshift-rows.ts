@@ -1,3 +1,4 @@
+import { inQuotes } from '../../contract/text.ts';
 import type { DeclaredType } from '../../engine/engine.ts';
 import { shortDecimal } from './decimals.ts';
 
@@ -88,7 +89,7 @@ function isoInstant(text: string): string {
 }
 
 export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return inQuotes(name, '"');
 }
 
 /** Writes rows as JSON text: documents without the nulls, and without what would be their `_id`. */

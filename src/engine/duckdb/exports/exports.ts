@@ -5,6 +5,7 @@ import type { DuckDBConnection, DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { csvLine, jsonMembers } from '../../../contract/json/file-lines.ts';
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { inQuotes } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type ExportedTable, type Retyped, requireSpace, type TableExport } from '../../engine.ts';
 import { createSessions } from '../connections/sessions.ts';
@@ -182,7 +183,7 @@ function linesOf(shape: TableShape, format: 'csv' | 'jsonl'): Lines {
     rest(own, [text, extra, strays]) {
       const document = documentOf(own, [text, null, strays]);
       const cells = names.map((name) => document[name] ?? null);
-      const last = shape.extra ? `,${typeof extra === 'string' ? `"${extra.replaceAll('"', '""')}"` : ''}` : '';
+      const last = shape.extra ? `,${typeof extra === 'string' ? inQuotes(extra, '"') : ''}` : '';
       return `,${csvLine(cells)}${last}`;
     },
   };

@@ -12,7 +12,7 @@ import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
-import { emptyTraps, trapWarnings } from './trap-warnings.ts';
+import { trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
 export interface Opened {
@@ -182,9 +182,9 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const warnings = [...readWarnings(passed.reads, passed.tables), ...trapWarnings(passed.tree, passed.tables)];
+  const traps = trapWarnings(passed.tree, passed.tables);
+  const warnings = [...readWarnings(passed.reads, passed.tables), ...traps.always];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  const ifEmpty = emptyTraps(passed.tree);
-  return { statement, passed, innerNames, warnings, ifEmpty, namesVersion };
+  return { statement, passed, innerNames, warnings, ifEmpty: traps.ifEmpty, namesVersion };
 }

@@ -15,35 +15,27 @@ const ENGINE_TYPE =
 /** Functions of a text and a pattern that has to fit from its begin on. */
 const MATCHING = /^(?:!?~~\*?|starts_with|prefix)$/;
 
-/** What the author of a statement should know of it. */
-export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): string[] {
-  const found = new Set<string>();
+/** What the author of a statement should know of it; `ifEmpty`: what may be why its answer is empty, or zero. */
+export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { always: string[]; ifEmpty: string[] } {
+  const [always, ifEmpty] = [new Set<string>(), new Set<string>()];
   const all = [...nodesIn(tree)];
   const ofJson = aliasesOfJson(all);
   for (const node of all) {
-    const warning =
-      firstOfNone(node, tables) ??
-      engineType(node) ??
-      wholeText(node) ??
-      quotedText(node, ofJson) ??
-      wholeObjects(node, tables) ??
-      zonedTwice(node, tables) ??
-      wholeDocuments(node);
-    if (warning !== undefined) found.add(warning);
-    if (found.size === WARNINGS_MAX) break;
+    if (always.size < WARNINGS_MAX) {
+      const warning =
+        firstOfNone(node, tables) ??
+        engineType(node) ??
+        wholeText(node) ??
+        quotedText(node, ofJson) ??
+        wholeObjects(node, tables) ??
+        zonedTwice(node, tables) ??
+        wholeDocuments(node);
+      if (warning !== undefined) always.add(warning);
+    }
+    const empty = ifEmpty.size < WARNINGS_MAX ? notInNull(node) : undefined;
+    if (empty !== undefined) ifEmpty.add(empty);
   }
-  return [...found];
-}
-
-/** What may be why an answer is empty, or zero: for one that is. */
-export function emptyTraps(tree: unknown): string[] {
-  const found = new Set<string>();
-  for (const node of nodesIn(tree)) {
-    const warning = notInNull(node);
-    if (warning !== undefined) found.add(warning);
-    if (found.size === WARNINGS_MAX) break;
-  }
-  return [...found];
+  return { always: [...always], ifEmpty: [...ifEmpty] };
 }
 
 /** `x NOT IN (SELECT y …)`, which holds for nothing once a y is NULL. */

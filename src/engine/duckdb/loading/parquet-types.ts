@@ -1,6 +1,6 @@
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { DeclaredType } from '../../documents.ts';
-import { foldName, quoteText } from '../sql/names.ts';
+import { foldName, quoteName, quoteText } from '../sql/names.ts';
 import { declaredBy } from '../values/declared.ts';
 import { isFieldName, type Shape } from '../values/shape.ts';
 import { spelledSql, type TimeShape, timeType } from '../values/time-text.ts';
@@ -132,7 +132,7 @@ function structValues(
     if (inner.isUntyped === true) return untyped;
     isChanged ||= inner.sql !== own;
     if (inner.isLost !== undefined) lost.push(`coalesce(${inner.isLost}, false)`);
-    members.push(`"${name.replaceAll('"', '""')}" := ${inner.sql}`);
+    members.push(`${quoteName(name)} := ${inner.sql}`);
     fields.set(name, inner.shape);
   }
   const packed = `CASE WHEN ${sql} IS NOT NULL THEN struct_pack(${members.join(', ')}) END`;

@@ -4,7 +4,7 @@ import { isMissing, type Misordered, misordered } from '../sql/corrections/misor
 import { hasDigit, nullsSaid, readingFor } from '../sql/corrections/readings.ts';
 import { foldName } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
-import { type Data, fewTextsOf } from './text-values.ts';
+import { type Data, fewTextsOf, sampled } from './text-values.ts';
 
 const WARNINGS_MAX = 3;
 
@@ -36,8 +36,7 @@ export async function textWarnings(
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
 async function nullsOf(cast: TextCast, data: Data): Promise<string | undefined> {
   const { written: operand, type } = cast;
-  const texts = await fewTextsOf(cast, [type], data);
-  const values = texts.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
+  const values = (await fewTextsOf(cast, [type], data)).map(sampled);
   const lost = values.filter((one) => !one.isRead && hasDigit(one));
   if (lost.length === 0) return undefined;
   const asked: Cast = { operand, type, range: [0, 0] };

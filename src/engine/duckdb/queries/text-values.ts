@@ -57,16 +57,16 @@ export const dataOf = (names: Names, connection: DuckDBConnection): Data => ({
 
 /** Texts of a field, and whether a cast to a type reads them. */
 async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
-  const values = await textsOf(field, [asked], data);
-  return values.map(({ text, reads }) => ({ text, isRead: reads[0] === true }));
+  return (await readTexts(field, [asked], data, ROWS_MAX)).map(sampled);
 }
 
-/** Texts of a field, and whether casts to some types read them. */
-export async function textsOf(field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> {
-  return readTexts(field, types, data, ROWS_MAX);
-}
+/** A text with whether a cast to the first type reads it. */
+export const sampled = ({ text, reads }: SeenText): Sampled => ({ text, isRead: reads[0] === true });
 
-/** The same, of some documents if these have enough of them, which takes a third of the time: for what is asked of any query. */
+/**
+ * Texts of a field, and whether casts to some types read them: of some documents if these have enough of them, which takes a
+ * third of the time, for what is asked of any query.
+ */
 export async function fewTextsOf(field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> {
   const few = await readTexts(field, types, data, FEW_ROWS);
   return few.length >= FEW_VALUES ? few : readTexts(field, types, data, ROWS_MAX);

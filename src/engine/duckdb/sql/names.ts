@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
+import { inQuotes } from '../../../contract/text.ts';
 import type { NewSpelling } from '../../field-news.ts';
 
 /** The catalog in which everything stored is. */
@@ -132,12 +133,12 @@ export function foldName(name: string): string {
 
 /** A name as an identifier in SQL text: the only way that names get into statements. */
 export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return inQuotes(name, '"');
 }
 
 /** A string literal in SQL text. The text must not contain U+0000. */
 export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return inQuotes(text, "'");
 }
 
 /** `trashed` are the collections in the trash, at any time. */
