@@ -8,7 +8,8 @@ export default defineConfig({
     ...base.test,
     include: ['test/sources/**/*.test.ts'],
     exclude: [],
-    maxWorkers: 1,
+    // Speeds are those of one source alone.
+    maxWorkers: process.env['SOURCES_ITEMS'] === undefined ? 2 : 1,
     testTimeout: 300_000,
     hookTimeout: 600_000,
   },
