@@ -3,6 +3,8 @@ export interface KindUnderTest {
   readonly kind: string;
   /** What it has not, since the kind or the server knows no such thing. */
   readonly lacks: readonly ('remove' | 'spoil' | 'wrong' | 'restart')[];
+  /** The most items of an initial read, where its server takes longer for each the more it has. */
+  readonly itemsMax?: number;
   /** `proxyPort`: of the proxy that stands before it, for a server that tells its clients where to go. */
   start(proxyPort: number): Promise<RunningKind>;
 }

@@ -20,6 +20,7 @@ const KEY = { accessKeyId: 'AKIATEST', secretAccessKey: 'test-secret' };
 
 export const kinesis: KindUnderTest = {
   kind: 'kinesis',
+  itemsMax: 20_000,
   lacks: ['remove', 'wrong'],
   async start() {
     const server = await startKinesis();
