@@ -224,6 +224,17 @@ describe('no cast is said that the values of the field do not have', () => {
     ["count(*) FILTER (WHERE v >= DATE '2024-06-01')", ['1/9/2024', '12/31/2024'], 1],
     ["count(*) FILTER (WHERE v::DATE >= '2024-06-01')", ['31.12.2024', '2024-07-01', '-'], 2],
     ["max(date_trunc('month', v)::VARCHAR)", ['10.08.2024', '07.05.2024'], '2024-08-01 00:00:00'],
+    ['sum(v)', ["1'001.50", '2’500.00'], 3501.5],
+    ['sum(v)', ['1.000,00-', '2.500,50'], 1500.5],
+    ['sum(v)', ['−300.25', '10.5'], -289.75],
+    ['sum(v)', ['12,50 EUR', 'EUR 7,25', '-1,00 EUR'], 18.75],
+    ['max(month(v))', ['12/31/23', '01/15/24'], 12],
+    ['max(year(v::DATE))', ['31-12-99', '15-01-24', 'soon'], 2024],
+    ['max(year(v))', ['24/01/15', '24/02/16', '24/03/17', '23/03/18'], 2024],
+    ["count(*) FILTER (WHERE v::DATE >= '2024-01-01')", ['12/31/23', '2024-01-15', '01/13/24'], 2],
+    ['max(hour(v::TIMESTAMPTZ))', ['2024-01-02 05:30:00 -0500', '2024-01-02 05:30:00 +0100'], 10],
+    ['max(year(v))', ['1704067200000', '1704153600000'], 2024],
+    ['max(year(v::DATE))', ['1704067200', '1704153600'], 2024],
   ])('%s of %j', async (value, texts, expected) => {
     const sql = await correctedOf(`SELECT ${value} FROM ${await collection(texts)} AS t`);
     expect((await engine.query({ sql: sql ?? '' })).rows, sql).toEqual([[expected]]);
@@ -233,7 +244,15 @@ describe('no cast is said that the values of the field do not have', () => {
     ['sum(v)', ['1,234', '500'], 'If a comma parts thousands: CAST('],
     ['sum(v::DOUBLE)', ['1,234', '500'], 'If a comma parts thousands: CAST('],
     ['sum(v)', ['44.41', '12,50'], "v is text such as '12,50': CAST(v AS DOUBLE) reads 1 of the 2 values"],
-    ['sum(v)', ['12.5%', '0.125', '1%'], "such as '12.5%' and '1%'"],
+    [
+      'sum(v)',
+      ['12.5%', '0.125', '1%'],
+      "such as '12.5%' and '0.125': 2 of the 3 values that were looked at are percentages",
+    ],
+    ['sum(v)', ['12 kg', '7 lbs'], "such as '12 kg' and '7 lbs'"],
+    ['year(v)', ['01/01/24', '02/01/24'], "If the day is first: strptime(v, '%d/%m/%y'); if the month is: strptime("],
+    ['year(v)', ['01/02/03'], "if the year is: strptime(v, '%y/%m/%d')"],
+    ['year(CAST(v AS DATE))', ['01/02/24', '13/13/24'], 'CAST(v AS DATE) reads none'],
     ['sum(v)', ['$3.00', '€4.00'], "such as '$3.00' and '€4.00': CAST(v AS DOUBLE) reads none of the values"],
     ['sum(v)', ['$1,234.00', '$5.00', '$5.00 net'], "such as '$1,234.00' and '$5.00 net'"],
     ['sum(CAST(v AS DOUBLE))', ['a1', 'b2'], "such as 'a1' and 'b2'"],
@@ -260,6 +279,72 @@ describe('no cast is said that the values of the field do not have', () => {
     expect(message).toContain("'1 200,5'");
     expect((await engine.query({ sql: details.correctedSql ?? '' })).rows).toEqual([[605650.5]]);
   });
+});
+
+describe('what several fields feed is read by what reads all of them, or where each of their collections is', () => {
+  const fields: Record<string, readonly (string | number)[]> = {
+    jan: [59.77, 70.61],
+    feb: ['61,64', '10,50'],
+    mar: ['1,000.25', '7.50'],
+    apr: ['1.234,5 €', '8'],
+    may: ['n/a', '2.5'],
+    days: ['31.12.2024'],
+    times: ['2024-12-30'],
+  };
+  beforeAll(async () => {
+    for (const [name, values] of Object.entries(fields)) {
+      await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
+      await engine.addDocuments(
+        name,
+        values.map((v, n) => doc(`${n}`, { sku: `${name}${n}`, v, of: { v } })),
+      );
+    }
+  });
+
+  test.each<[string, unknown]>([
+    ['SELECT round(sum(v), 2) FROM (SELECT * FROM jan UNION ALL SELECT * FROM feb)', 202.52],
+    ['SELECT round(sum(v::DOUBLE), 2) FROM (SELECT v FROM jan j UNION ALL BY NAME SELECT f.v FROM feb AS f)', 202.52],
+    ['WITH u AS (FROM jan UNION ALL FROM feb UNION ALL SELECT * FROM mar) SELECT round(sum(v), 2) FROM u', 1210.27],
+    [
+      'WITH u AS (SELECT v FROM feb UNION ALL SELECT v FROM mar) SELECT round(sum(CAST(v AS DOUBLE)), 2) FROM u',
+      1079.89,
+    ],
+    ['SELECT round(sum(v), 2) FROM (SELECT v FROM feb UNION ALL SELECT v FROM apr)', 1314.64],
+    ['SELECT round(sum(v), 2) FROM (SELECT v FROM jan UNION ALL SELECT v FROM may)', 132.88],
+    ['SELECT max(v::DATE)::VARCHAR FROM (SELECT v FROM times UNION ALL SELECT v FROM days)', '2024-12-31'],
+    ['SELECT year(max(v::TIMESTAMPTZ)) FROM (SELECT v FROM days UNION ALL SELECT _event_time FROM jan)', 2024],
+  ])('%s', async (sql, expected) => {
+    const corrected = await correctedOf(sql);
+    const [[value] = []] = (await engine.query({ sql: corrected ?? '' })).rows;
+    expect(sql.includes('_event_time') ? Number(value) >= 2024 : value, corrected).toEqual(
+      sql.includes('_event_time') ? true : expected,
+    );
+  });
+
+  test('within objects it is told, and not corrected', async () => {
+    const { message, details } = await errorOf(
+      'SELECT sum(w) FROM (SELECT of.v AS w FROM jan UNION ALL SELECT of.v FROM feb)',
+    );
+    expect(details.correctedSql).toBeUndefined();
+    expect(message).toContain(
+      "jan.of.v is DOUBLE; feb.of.v is text such as '61,64'. Read each in the SELECT of its own",
+    );
+  });
+
+  test('what TRY_CAST makes NULL is read in the SELECT of its collection', async () => {
+    const sql = 'SELECT sum(TRY_CAST(v AS DOUBLE)) FROM (SELECT v FROM jan UNION ALL SELECT v FROM feb)';
+    expect((await engine.query({ sql })).warnings).toEqual([
+      expect.stringMatching(
+        /become NULL.*jan\.v is DOUBLE; feb\.v is text .* SELECT \* REPLACE \(.* AS "v"\) FROM feb\.$/,
+      ),
+    ]);
+  });
+});
+
+test('a field that is called as an operator begins', async () => {
+  expect(await correctedOf('SELECT at AT TIME ZONE \'UTC\' FROM (SELECT now() AS "at")')).toContain(
+    `"at" AT TIME ZONE`,
+  );
 });
 
 test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {

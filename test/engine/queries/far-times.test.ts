@@ -21,7 +21,18 @@ test.each([
   ]);
 });
 
+test.each(["strptime('01/02/24', '%d/%m/%Y')", "CAST('01/02/24' AS DATE)"])(
+  'of %s it is said that the year has two digits',
+  async (sql) => {
+    expect(await warningsOf(`SELECT ${sql} AS day`)).toEqual([
+      expect.stringMatching(/^day has times in the year (?:24|1): strptime reads a year of two digits by %y/),
+    ]);
+  },
+);
+
 test.each([
+  "SELECT '0024-01-02' AS a, DATE '0024-01-02' AS b",
+  "SELECT CAST('0001-01-01T00:00:00' AS TIMESTAMP) AS none",
   'SELECT to_timestamp(1704067200) AS at',
   "SELECT '55969-01-01 00:00:00' AS at",
   "SELECT TIMESTAMP '12026-01-01' AS at",

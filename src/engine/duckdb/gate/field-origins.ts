@@ -10,11 +10,13 @@ import { nameIn, type Scope } from './node-scopes.ts';
  * value, and has no origin.
  */
 
-/** A stored field of text that a value is. */
+/** A stored field that a value is. */
 export interface Origin {
   table: NamedTable;
   /** The field in it; `ITEM` steps into a list. */
   path: readonly string[];
+  /** Its SQL type. */
+  type: string;
   /** As the expression that was asked about names it: SQL for the value in its place. */
   written: string;
 }
@@ -24,11 +26,20 @@ export interface Origins {
   readonly tables: ReadonlyMap<Node, NamedTable>;
   /** What names of WITH stand for. */
   readonly queries: ReadonlyMap<Node, Node>;
-  /** The columns of tables, folded, and whether a path in each is text. */
-  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, boolean>>>;
+  /** The columns of tables, folded, and the type of each path in them that was asked for. */
+  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, string | undefined>>>;
   /** The items of select lists by their names, folded; those with a star are under an empty one. */
   readonly items: Map<Node, ReadonlyMap<string, number[]>>;
   looksLeft: number;
+  /** Set where something that was looked into is no stored field, and no constant. */
+  isComputed: boolean;
+}
+
+/** All that an expression may be. */
+export interface Sources {
+  fields: readonly Origin[];
+  /** Whether it may also be something that was computed, of which nothing is known. */
+  isComputed: boolean;
 }
 
 /** How often expressions, tables and subqueries are looked into in a statement, and how deeply. */
@@ -36,7 +47,7 @@ const LOOKS_MAX = 2_000;
 const DEPTH_MAX = 30;
 
 export function createOrigins(tables: Origins['tables'], queries: Origins['queries']): Origins {
-  return { tables, queries, columns: new Map(), items: new Map(), looksLeft: LOOKS_MAX };
+  return { tables, queries, columns: new Map(), items: new Map(), looksLeft: LOOKS_MAX, isComputed: false };
 }
 
 /** Where a value is looked for. */
@@ -47,7 +58,7 @@ interface Look {
   rest: readonly string[];
 }
 
-/** No column has the name; an empty list: one has it, and it is no stored text. */
+/** No column has the name; an empty list: one has it, and it is no stored field. */
 type Found = readonly Origin[] | 'none';
 
 /** A column of a query, by its name or by its place. */
@@ -55,13 +66,22 @@ export type Column = { name: string } | { at: number };
 
 /** The stored fields of text that an expression is. */
 export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
-  return inExpression(origins, node, { scope, depth: 0, rest: [] });
+  return inExpression(origins, node, { scope, depth: 0, rest: [] }).filter(isText);
+}
+
+/** The stored fields of any type that an expression is, and whether it may be something else. */
+export function sourcesOf(origins: Origins, node: unknown, scope: Scope | undefined): Sources {
+  origins.isComputed = false;
+  const fields = inExpression(origins, node, { scope, depth: 0, rest: [] });
+  return { fields, isComputed: origins.isComputed };
 }
 
 /** Those that a column of a query's result is. */
 export function originsInQuery(origins: Origins, query: unknown, column: Column): readonly Origin[] {
-  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] }));
+  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] })).filter(isText);
 }
+
+export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
 
 const some = (found: Found): readonly Origin[] => (found === 'none' ? [] : found);
 
@@ -84,26 +104,32 @@ function inExpression(origins: Origins, node: unknown, look: Look): readonly Ori
   const inner = { ...look, depth: look.depth + 1 };
   const of = (nodes: readonly unknown[]) => nodes.flatMap((one) => inExpression(origins, one, inner));
   const children = nodesOf(node['children']);
+  const found = (fields: readonly Origin[]) => {
+    if (fields.length === 0) origins.isComputed = true;
+    return fields;
+  };
   switch (node['class']) {
     case 'COLUMN_REF':
-      return named(some(ofColumn(origins, textsOf(node['column_names']), inner)), node);
+      return found(named(some(ofColumn(origins, textsOf(node['column_names']), inner)), node));
+    case 'CONSTANT':
+      return [];
     case 'COLLATE':
       return of([node['child']]);
     case 'OPERATOR':
       if (isAccess(node)) return intoPart(origins, node, children, inner);
       if (node['type'] === 'OPERATOR_NULLIF') return of(children.slice(0, 1));
-      return /^OPERATOR_(?:COALESCE|TRY)$/.test(textOf(node['type'])) ? of(children) : [];
+      return /^OPERATOR_(?:COALESCE|TRY)$/.test(textOf(node['type'])) ? of(children) : found([]);
     case 'CASE':
       return of([...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']]);
     case 'SUBQUERY': {
       const query = isNode(node['subquery']) ? node['subquery']['node'] : undefined;
-      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : [];
+      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : found([]);
     }
     case 'FUNCTION':
     case 'WINDOW':
-      return inCall(origins, node, children, inner);
+      return found(inCall(origins, node, children, inner));
     default:
-      return [];
+      return found([]);
   }
 }
 
@@ -219,14 +245,14 @@ function inUnnest(
 function inTable(origins: Origins, table: NamedTable, path: readonly string[]): Found {
   const columns =
     origins.columns.get(table) ??
-    new Map(table.columns().map((column) => [foldName(column), new Map<string, boolean>()]));
+    new Map(table.columns().map((column) => [foldName(column), new Map<string, string | undefined>()]));
   origins.columns.set(table, columns);
   const known = columns.get(foldName(path[0] ?? ''));
   if (known === undefined) return 'none';
   const key = JSON.stringify(path);
-  const isText = known.get(key) ?? table.typeAt?.(path) === 'VARCHAR';
-  known.set(key, isText);
-  return isText ? [{ table, path, written: path.map(fieldName).join('.') }] : [];
+  if (!known.has(key)) known.set(key, table.typeAt?.(path));
+  const type = known.get(key);
+  return type === undefined ? [] : [{ table, path, type, written: path.map(fieldName).join('.') }];
 }
 
 /** The query of an entry of WITH, or of a subquery, with the names that it gives to its columns. */
@@ -267,8 +293,12 @@ function inSelect(origins: Origins, select: Node, column: Column, look: Look): F
   if ('at' in column) {
     const isClear = (names.get('')?.[0] ?? list.length) > column.at;
     const item = isClear ? list[column.at] : undefined;
-    // One of several columns whose number is not known.
-    return isNode(item) ? inExpression(origins, item, into) : isClear ? 'none' : [];
+    if (isNode(item) || isClear) return isNode(item) ? inExpression(origins, item, into) : 'none';
+    // One of several columns whose number is not known, but for those of one table.
+    const name = list.length === 1 ? columnsOfStar(origins, select)?.[column.at] : undefined;
+    if (name !== undefined) return inSelect(origins, select, { name }, look);
+    origins.isComputed = true;
+    return [];
   }
   const item = itemCalled(origins, select, column.name);
   if (item !== undefined) return inExpression(origins, item, into);
@@ -278,6 +308,17 @@ function inSelect(origins: Origins, select: Node, column: Column, look: Look): F
   }
   return 'none';
 }
+
+/** The columns of a star that is all of a collection; undefined: it is something else. */
+export function columnsOfStar({ tables }: Pick<Origins, 'tables'>, select: Node): readonly string[] | undefined {
+  const [star] = nodesOf(select['select_list']);
+  const from = select['from_table'];
+  const table = isNode(from) ? tables.get(from) : undefined;
+  const isBare = star?.['class'] === 'STAR' && !STAR_CHANGES.some((key) => listOf(star[key]).length > 0);
+  return isBare && star['columns'] !== true && star['expr'] === undefined ? table?.columns() : undefined;
+}
+
+const STAR_CHANGES = ['exclude_list', 'qualified_exclude_list', 'replace_list', 'rename_list'];
 
 /** What a star brings under a name. */
 function inStar(origins: Origins, select: Node, star: Node, name: string, look: Look): Found {

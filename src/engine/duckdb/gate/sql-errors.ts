@@ -140,7 +140,9 @@ function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string
   const [format, other] = formatsOf(text);
   if (format !== undefined) {
     const or = other === undefined ? '' : `, or ${quoteText(other)} if the month is first`;
-    return `\nRead such texts with strptime(${name}, ${quoteText(format)})${or}, and others beside them too: coalesce(TRY_CAST(${name} AS TIMESTAMPTZ), strptime(…)).`;
+    const read = `\nRead such texts with strptime(${name}, ${quoteText(format)})${or}`;
+    if (format.includes('%y')) return `${read}.`;
+    return `${read}, and others beside them too: coalesce(TRY_CAST(${name} AS TIMESTAMPTZ), strptime(…)).`;
   }
   return `\nNot every value${name === 'x' ? '' : ` of ${name}`} is a time: TRY_CAST(${name} AS TIMESTAMPTZ) is NULL for those that are none.`;
 }

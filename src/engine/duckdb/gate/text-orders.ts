@@ -1,8 +1,17 @@
-import { TRY_TO_INT } from '../sql/compat/casts.ts';
+import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { foldName, ID_COLUMN, type NamedTable } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { createOrigins, type Origin, type Origins, originsInQuery, originsOf } from './field-origins.ts';
+import {
+  createOrigins,
+  isText,
+  type Origin,
+  type Origins,
+  originsInQuery,
+  originsOf,
+  type Sources,
+  sourcesOf,
+} from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
 
@@ -11,14 +20,23 @@ export type TextField = Pick<Origin, 'table' | 'path'>;
 
 /** A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one. */
 export interface TextOrder extends Origin {
+  /** All that feeds what is ordered, if that is more than this field. */
+  beside?: Sources;
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
   other: { text: string } | { parameter: string } | undefined;
 }
 
-/** A field of text that TRY_CAST reads. */
-export interface TextCast extends Origin {
+/** A cast of what is text in at least one of the fields that feed it. */
+export interface TextCast {
+  /** What is cast, as SQL writes it. */
+  written: string;
   /** As SQL writes it. */
   type: string;
+  /** Whether it is NULL for what it does not read. */
+  isTry: boolean;
+  /** Whether the author asks what it does not read, or has something else to read it. */
+  isAsked: boolean;
+  sources: Sources;
 }
 
 /** What a statement does with fields of text that only their values can tell to be wrong. */
@@ -29,7 +47,7 @@ export interface TextUses {
 
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
-const CASTS_MAX = 3;
+const CASTS_MAX = 24;
 /** Functions that order the values of an argument, by its place; undefined: of all of them. */
 const FIRST = /^(?:min|max|median|quantile(?:_disc)?|list_(?:sort|reverse_sort|min|max)|array_(?:sort|reverse_sort))$/;
 const SECOND = /^(?:arg_(?:min|max)(?:_null)?|(?:min|max)_by)$/;
@@ -72,12 +90,14 @@ export function textUses(
       for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
     for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
   }
-  const casts = walk.casts.filter(({ written }) => !walk.known.has(written));
-  return { orders: walk.found, casts: casts.slice(0, CASTS_MAX) };
+  const casts = walk.casts.map((cast) => ({ ...cast, isAsked: walk.known.has(cast.written) }));
+  return { orders: walk.found, casts };
 }
 
-function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']): void {
-  for (const origin of found) {
+function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], beside?: Sources): void {
+  const more = beside !== undefined && isMixed(beside) ? { beside } : {};
+  for (const one of found) {
+    const origin = { ...one, ...more };
     const { table, path } = origin;
     // Ids are sorted for some order, whichever.
     if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
@@ -88,20 +108,48 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']):
   }
 }
 
-/** What a TRY_CAST casts, and to which type. */
-function triedIn(node: Node): { operand: unknown; type: string } | undefined {
-  if (foldName(textOf(node['function_name'])) === TRY_TO_INT)
-    return { operand: nodesOf(node['children'])[0], type: 'INT' };
-  return node['try_cast'] === true ? { operand: node['child'], type: castType(node['cast_type']) } : undefined;
+/** Whether values come from more than one field. */
+export const isMixed = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
+
+interface CastNode {
+  operand: unknown;
+  type: string;
+  isTry: boolean;
+}
+
+/** What a cast casts, and to which type. */
+function castIn(node: Node): CastNode | undefined {
+  const call = foldName(textOf(node['function_name']));
+  if (call === TO_INT || call === TRY_TO_INT)
+    return { operand: nodesOf(node['children'])[0], type: 'INT', isTry: call === TRY_TO_INT };
+  if (node['class'] !== 'CAST') return undefined;
+  return { operand: node['child'], type: castType(node['cast_type']), isTry: node['try_cast'] === true };
+}
+
+function triedIn(node: Node): CastNode | undefined {
+  const cast = castIn(node);
+  return cast?.isTry === true ? cast : undefined;
 }
 
 function noteCast(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const { operand, type = '' } = triedIn(node) ?? {};
-  if (!isNumber(type) && !isTime(type)) return;
-  for (const origin of originsOf(walk.origins, operand, scope)) {
-    const isNoted = walk.casts.some(({ written, type: other }) => written === origin.written && other === type);
-    if (!isNoted && walk.casts.length < ORDERS_MAX) walk.casts.push({ ...origin, type });
-  }
+  const { operand, type = '', isTry = false } = castIn(node) ?? {};
+  if ((!isNumber(type) && !isTime(type)) || walk.casts.length >= CASTS_MAX) return;
+  const sources = sourcesOf(walk.origins, operand, scope);
+  const text = sources.fields.find(isText);
+  if (text === undefined) return;
+  const { written } = text;
+  const same = walk.casts.findIndex((one) => one.written === written && one.type === type && one.isTry === isTry);
+  const known = walk.casts[same];
+  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, sources });
+  // The same words may name other fields elsewhere in the statement.
+  else walk.casts[same] = { ...known, sources: together(known.sources, sources) };
+}
+
+/** Several of them as one. */
+export function together(one: Sources, other: Sources): Sources {
+  const isNew = ({ table, path }: Origin) =>
+    !one.fields.some((known) => known.table === table && known.path.join('\n') === path.join('\n'));
+  return { fields: [...one.fields, ...other.fields.filter(isNew)], isComputed: one.isComputed || other.isComputed };
 }
 
 /** The casts of which a node asks whether they read a value, or has something else to read it where they do not. */
@@ -154,9 +202,14 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
   // A list is what gives its items.
   const isOfList = OF_LISTS.test(name) && ordered.length > 0;
   for (const one of isOfList ? [{ class: 'FUNCTION', function_name: 'unnest', children: ordered }] : ordered)
-    note(walk, originsOf(walk.origins, one, scope));
+    noteOrdered(walk, one, scope);
   const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
-  for (const { expression } of nodesOf(orders)) note(walk, originsOf(walk.origins, expression, scope));
+  for (const { expression } of nodesOf(orders)) noteOrdered(walk, expression, scope);
+}
+
+function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
+  const sources = sourcesOf(walk.origins, node, scope);
+  note(walk, sources.fields.filter(isText), other, sources);
 }
 
 /** What a comparison by order puts beside what. */
@@ -184,18 +237,8 @@ function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | 
   if (found.length === 0) return;
   const text = constantText(other);
   const parameter = isNode(other) && other['class'] === 'PARAMETER' ? foldName(textOf(other['identifier'])) : '';
-  if (text !== undefined) note(walk, found, { text });
-  else if (parameter !== '') note(walk, found, { parameter });
+  if (text !== undefined) noteOrdered(walk, side, scope, { text });
+  else if (parameter !== '') noteOrdered(walk, side, scope, { parameter });
   // Beside a number it is cast to one, and beside a time refused.
   else if (originsOf(walk.origins, other, scope).length > 0 || walk.isText(other, scope)) note(walk, found);
-}
-
-/** The field of text that a path names, with or without what its collection is called before it. */
-export function fieldOfText(written: readonly string[], tables: readonly NamedTable[]): TextField | undefined {
-  for (const from of [0, 1, 2]) {
-    const path = written.slice(from);
-    const table = path.length === 0 ? undefined : tables.find((one) => one.typeAt?.(path) === 'VARCHAR');
-    if (table !== undefined) return { table, path };
-  }
-  return undefined;
 }

@@ -2,7 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError, IN_CORRECTED } from '../../../contract/errors.ts';
 import type { Parameter } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
-import { open } from '../gate/parse.ts';
+import { type Opened, open } from '../gate/parse.ts';
+import { together } from '../gate/text-orders.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as casts from '../sql/corrections/casts.ts';
 import * as clauses from '../sql/corrections/clauses.ts';
@@ -14,14 +15,16 @@ import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
 import { noTimeIn } from '../sql/corrections/time-formats.ts';
 import type { Edit } from '../sql/forms/edit.ts';
-import type { Names } from '../sql/names.ts';
+import { foldName, type Names } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { attemptAgain, isOfSql } from './again.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { check } from './run-statement.ts';
 import { secondSpellings, tokenAt } from './spellings.ts';
-import { readingOf } from './text-values.ts';
+import { type FieldReading, readApartSaid, readingOf } from './text-readings.ts';
+import { dataOf } from './text-values.ts';
 import { requireCasts, timeCasts } from './time-casts.ts';
 
 /*
@@ -73,20 +76,54 @@ async function recast(error: ApiError, sql: string, meaning: Meaning): Promise<R
   const [said = ''] = error.message.split('\n', 1);
   const noTime = noTimeIn(said);
   const failing = noTime ?? (said.startsWith('Could not convert string ') ? said.split("'")[1] : undefined);
-  if (failing === undefined) return undefined;
+  // `2024-01-02 05:30:00 -0500`, of which the error has the last part only.
+  const isOfZone = said.startsWith('Unknown TimeZone ');
+  if (failing === undefined && !isOfZone) return undefined;
   const written = { sql, list };
   const all = casts.castsIn(written);
   const isOnly = new Set(all.map(keyOf)).size === 1;
-  const cast = at === -1 ? isOnly && all[0] : castNear(written, at, noTime !== undefined);
+  const cast = at === -1 ? isOnly && all[0] : castNear(written, at, isOfZone || noTime !== undefined);
   if (!cast) return undefined;
-  const reading = await readingOf(cast, { ...meaning, tables: names.tablesNamed(list, meaning.names) }, failing);
-  if (reading === undefined || reading === 'right' || reading.sql === undefined)
-    return reading === 'right' ? undefined : reading;
+  const reading = await readingIn(cast, await boundOf(sql, meaning), meaning, failing);
+  if (reading === undefined || reading === 'right') return undefined;
+  if (reading.apart !== undefined) return readApart([sql], reading, meaning);
   const { sql: read } = reading;
+  if (read === undefined) return reading;
   const same = all.filter((one) => keyOf(one) === keyOf(cast));
   const edits = (same.length > 0 ? same : [cast]).map(({ range }) => instead(written, ...range, read));
   const text = edited(sql, edits);
-  return (await errorOf(text, meaning)) === undefined ? { ...reading, sql: text } : undefined;
+  return isBound(await boundOf(text, meaning)) ? { ...reading, sql: text } : undefined;
+}
+
+/** How a cast has to be in SQL that binds. */
+async function readingIn(cast: casts.Cast, bound: Bound, { names, connection }: Meaning, failing?: string) {
+  const path = casts.pathOf(cast.operand);
+  if (path === undefined || !isBound(bound) || !(casts.isNumber(cast.type) || casts.isTime(cast.type)))
+    return undefined;
+  const named = path.map(fieldName).join('.');
+  const known = bound.passed.textUses.casts.filter(({ written }) => foldName(written) === foldName(named));
+  if (known.length === 0) return undefined;
+  await resume(connection);
+  return readingOf(cast, known.map(({ sources }) => sources).reduce(together), dataOf(names, connection), failing);
+}
+
+/** SQL with each field read in its own collection, of the first of some texts of which that is valid. */
+async function readApart(
+  texts: readonly string[],
+  { said, apart = [] }: FieldReading,
+  meaning: Meaning,
+): Promise<Reading> {
+  const isPlain = apart.every(({ field }) => field.path.length === 1);
+  for (const sql of isPlain ? texts : []) {
+    const written = { sql, list: tokenList(sql) };
+    const edits = apart.flatMap(({ field: { table, path }, sql: read }) =>
+      names.withColumn(written, meaning.names, table, { column: path[0] ?? '', sql: read }),
+    );
+    const text = edited(sql, edits);
+    if (text !== sql && text.length <= SQL_CHARS_MAX && isBound(await boundOf(text, meaning)))
+      return { sql: text, ...(said !== undefined && { said: readApartSaid(said) }) };
+  }
+  return said === undefined ? {} : { said };
 }
 
 /** The cast at a token; a field there that is compared with a time counts as one without a cast. */
@@ -106,21 +143,22 @@ async function likely(error: ApiError, sql: string, meaning: Meaning): Promise<R
   if (text === undefined) return undefined;
   const own = new Set(casts.castsIn({ sql, list: tokenList(sql) }).map(keyOf));
   const written = { sql: text, list: tokenList(text) };
-  const tables = names.tablesNamed(written.list, meaning.names);
-  const readings = new Map<string, Reading | 'right' | undefined>();
+  const added = casts.castsIn(written).filter((cast) => !own.has(keyOf(cast)));
+  const bound = added.length === 0 ? null : await boundOf(text, meaning);
+  const readings = new Map<string, FieldReading | 'right' | undefined>();
   const edits: Edit[] = [];
-  for (const cast of casts.castsIn(written)) {
+  for (const cast of added) {
     const key = keyOf(cast);
-    if (own.has(key)) continue;
-    if (!readings.has(key)) readings.set(key, await readingOf(cast, { ...meaning, tables }));
+    if (!readings.has(key)) readings.set(key, await readingIn(cast, bound, meaning));
     const reading = readings.get(key);
     if (reading === undefined || reading === 'right') continue;
+    if (reading.apart !== undefined) return readApart([sql, text], reading, meaning);
     if (reading.sql === undefined) return reading;
     edits.push(instead(written, ...cast.range, reading.sql));
   }
   if (edits.length === 0) return { sql: text };
   const read = edited(text, edits);
-  if ((await errorOf(read, meaning)) !== undefined) return undefined;
+  if (!isBound(await boundOf(read, meaning))) return undefined;
   const said = [...readings.values()].flatMap((one) => (one === undefined || one === 'right' ? [] : (one.said ?? [])));
   return { sql: read, ...(said.length > 0 && { said: said.join('; ') }) };
 }
@@ -135,8 +173,8 @@ async function meant(
   for (const text of textsFor(error, sql, meaning.names)) {
     if (tries.left === 0 || text.length > SQL_CHARS_MAX) return undefined;
     tries.left -= 1;
-    const next = await errorOf(text, meaning);
-    if (next === undefined) return text;
+    const next = await boundOf(text, meaning);
+    if (isBound(next)) return text;
     if (next === null || mistakes === 1) continue;
     const further = await meant(next, text, meaning, tries, mistakes - 1);
     if (further !== undefined) return further;
@@ -153,20 +191,21 @@ function textsFor(error: ApiError, sql: string, known: Names): string[] {
   return [...new Set(texts)].filter((text) => text !== sql);
 }
 
-/** Why SQL does not bind; undefined: it does; null: not because of what is written. */
-async function errorOf(
-  sql: string,
-  { names, parameters, connection, signal }: Meaning,
-): Promise<ApiError | null | undefined> {
+/** SQL that binds, or why it does not; null: not because of what is written. */
+type Bound = Opened | ApiError | null;
+
+const isBound = (bound: Bound): bound is Opened => bound !== null && !(bound instanceof ApiError);
+
+async function boundOf(sql: string, { names, parameters, connection, signal }: Meaning): Promise<Bound> {
   try {
     await resume(connection);
-    await attemptAgain(connection, sql, [objectsAsMaps(), timeCasts, secondSpellings], async (written) => {
+    return await attemptAgain(connection, sql, [objectsAsMaps(), timeCasts, secondSpellings], async (written) => {
       const values = bindParameters(written.parameters, parameters, true);
       const passed = await open(connection, written, names, signal);
       requireCasts(passed, values);
       await check(connection, passed, values, signal);
+      return passed;
     });
-    return undefined;
   } catch (error) {
     return isOfSql(error) ? error : null;
   }

@@ -1,12 +1,17 @@
+import { TEXT_SUCH_AS } from '../../../contract/errors.ts';
+import { isText, type Sources } from '../gate/field-origins.ts';
 import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
-import type { Cast } from '../sql/corrections/casts.ts';
+import { type Cast, isTime } from '../sql/corrections/casts.ts';
 import { isMissing, type Misordered, misordered } from '../sql/corrections/misordered.ts';
-import { hasDigit, nullsSaid, readingFor } from '../sql/corrections/readings.ts';
-import { foldName } from '../sql/names.ts';
+import { hasDigit, nullsSaid } from '../sql/corrections/readings.ts';
+import { hasShortYear } from '../sql/corrections/time-formats.ts';
+import { foldName, quoteText } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
-import { type Data, fewTextsOf, sampled } from './text-values.ts';
+import { readingOf } from './text-readings.ts';
+import { type Data, fewTextsOf, firstTextsOf, sampled } from './text-values.ts';
 
 const WARNINGS_MAX = 3;
+const CASTS_MAX = 3;
 
 /**
  * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, and which
@@ -24,31 +29,84 @@ export async function textWarnings(
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
     const found = await misorderOf(order, order.written, data, other);
-    if (found !== undefined) warnings.push(found.said);
+    if (found === undefined) continue;
+    warnings.push(order.beside === undefined ? found.said : await besideSaid(order, order.beside, found, data));
   }
+  let left = CASTS_MAX;
   for (const cast of casts) {
-    const said = await nullsOf(cast, data);
+    const isLooked = cast.isTry ? !cast.isAsked : isTime(cast.type);
+    if (!isLooked || left === 0) continue;
+    left -= 1;
+    const said = cast.isTry ? await nullsOf(cast, data) : await shortYearsOf(cast, data);
     if (said !== undefined) warnings.push(said);
   }
-  return warnings;
+  return [...new Set(warnings)];
+}
+
+/** What is said of an order of values that come from more than one field: what reads them is asked of all of these. */
+async function besideSaid(
+  { written: operand }: TextOrder,
+  beside: Sources,
+  { said, sql, type }: Misordered,
+  data: Data,
+): Promise<string> {
+  if (sql === undefined || !said.includes(sql)) return said;
+  const reading = await readingOf({ operand, type, range: [0, 0] }, beside, data);
+  if (reading === undefined || reading === 'right' || reading.sql === sql) return said;
+  if (reading.sql !== undefined) return said.replace(sql, () => reading.sql ?? '');
+  return `${said.slice(0, said.lastIndexOf('. ') + 1)} ${sentence(reading.said ?? '')}`;
 }
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
 async function nullsOf(cast: TextCast, data: Data): Promise<string | undefined> {
-  const { written: operand, type } = cast;
-  const values = (await fewTextsOf(cast, [type], data)).map(sampled);
-  const lost = values.filter((one) => !one.isRead && hasDigit(one));
-  if (lost.length === 0) return undefined;
+  const { written: operand, type, sources } = cast;
   const asked: Cast = { operand, type, range: [0, 0] };
-  const nulls = nullsSaid(asked, values, lost);
-  const reading = readingFor(
-    asked,
-    values.filter(({ text }) => !isMissing(text)),
-  );
-  const isSame = reading === 'right' || reading.sql === `TRY_CAST(${operand} AS ${type})`;
-  if (isSame) return `${nulls}.`;
-  return reading.sql === undefined ? `${nulls}.` : `${nulls}. ${triedSql(reading.sql)} reads them.`;
+  for (const field of sources.fields.filter(isText)) {
+    const values = (await fewTextsOf(field, [type], data)).map(sampled);
+    const lost = values.filter((one) => !one.isRead && hasDigit(one));
+    if (lost.length === 0) continue;
+    const taken = isTime(type) ? lost.filter(({ text }) => hasShortYear(text)) : [];
+    if (taken.length > 0) return shortYearsSaid(cast, taken, data);
+    return `${nullsSaid(asked, values, lost)}.${await howToRead(asked, sources, data, true)}`;
+  }
+  return undefined;
 }
+
+/** Which values of a field a cast takes for days of the first century. */
+async function shortYearsOf(cast: TextCast, data: Data): Promise<string | undefined> {
+  for (const field of cast.sources.fields.filter(isText)) {
+    const taken = (await firstTextsOf(field, [cast.type], data)).filter(({ text }) => hasShortYear(text));
+    if (taken.length > 0) return shortYearsSaid(cast, taken, data);
+  }
+  return undefined;
+}
+
+async function shortYearsSaid(
+  { written: operand, type, isTry, sources }: TextCast,
+  [first]: readonly { text: string }[],
+  data: Data,
+): Promise<string> {
+  const how = await howToRead({ operand, type, range: [0, 0] }, sources, data, isTry);
+  const such = quoteText(first?.text ?? '');
+  return `${operand}${TEXT_SUCH_AS}${such}, ${FIRST_FOR_YEAR}: years below 100 are wrong.${how}`;
+}
+
+const FIRST_FOR_YEAR = 'whose first number a cast takes for the year';
+
+/** Whether a warning is about times that are far from those that are meant. */
+export const isOfUnits = (warning: string): boolean => warning.includes(FIRST_FOR_YEAR);
+
+/** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */
+async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolean): Promise<string> {
+  const reading = await readingOf(cast, sources, data, undefined, isMissing);
+  if (reading === undefined || reading === 'right' || reading.sql === `TRY_CAST(${cast.operand} AS ${cast.type})`)
+    return '';
+  if (reading.sql !== undefined) return ` ${isTry ? triedSql(reading.sql) : reading.sql} reads them.`;
+  const how = reading.apart === undefined ? reading.ways : reading.said;
+  return how === undefined ? '' : ` ${how}`;
+}
+
+const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
 
 /** Words among the values are to be NULL, as with the cast that there was. */
 const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');

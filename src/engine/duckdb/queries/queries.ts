@@ -18,7 +18,7 @@ import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { textWarnings } from './order-warnings.ts';
+import { isOfUnits, textWarnings } from './order-warnings.ts';
 import { bindParameters } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
@@ -219,7 +219,9 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
-    const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...traps, ...orders, ...strays];
+    // What is known of the fields says more.
+    const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
+    const warnings = [...castWarnings(written), ...far, ...traps, ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };

@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { resume } from '../connections/sessions.ts';
-import { fieldOfText, type TextField } from '../gate/text-orders.ts';
-import { type Cast, isNumber, isTime, pathOf } from '../sql/corrections/casts.ts';
-import { type Reading, readingFor, type Sampled } from '../sql/corrections/readings.ts';
+import type { TextField } from '../gate/text-orders.ts';
+import { isTime } from '../sql/corrections/casts.ts';
+import type { Sampled } from '../sql/corrections/readings.ts';
+import { SHORT_YEAR } from '../sql/corrections/time-formats.ts';
 import { ITEM, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { viewOf } from './stray-warnings.ts';
 
@@ -20,33 +21,14 @@ const FEW_VALUES = 100;
 /** Longer texts are none that a cast reads. */
 const CHARS_MAX = 64;
 
-/** A type that means the same to the engine as in the SQL of a caller. */
-const TYPE = /^[a-z ]+(?:\(\d+(?:, ?\d+)?\))?$/i;
+/** The engine's type for one in the SQL of a caller: INT is wide here. */
+export const engineType = (type: string): string => (/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type);
 
 /** Where fields are read. */
 export interface Data {
   connection: DuckDBConnection;
   /** SQL for what a table is there. */
   viewOf(table: NamedTable): string;
-}
-
-/**
- * How a cast of a field of text has to be, by its values; `failing` is one that an error has named. Undefined: it is of
- * something else, or there are none.
- */
-export async function readingOf(
-  cast: Cast,
-  { tables, names, connection }: { tables: readonly NamedTable[]; names: Names; connection: DuckDBConnection },
-  failing?: string,
-): Promise<Reading | 'right' | undefined> {
-  const path = pathOf(cast.operand);
-  if (path === undefined || !TYPE.test(cast.type) || !(isNumber(cast.type) || isTime(cast.type))) return undefined;
-  const field = fieldOfText(path, tables);
-  if (field === undefined) return undefined;
-  await resume(connection);
-  const values = await valuesOf(field, cast.type, dataOf(names, connection));
-  if (failing !== undefined && values.every(({ isRead }) => isRead)) values.push({ text: failing, isRead: false });
-  return values.length === 0 ? undefined : readingFor(cast, values);
 }
 
 /** The collections, as SQL sees them. */
@@ -56,7 +38,7 @@ export const dataOf = (names: Names, connection: DuckDBConnection): Data => ({
 });
 
 /** Texts of a field, and whether a cast to a type reads them. */
-async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
+export async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
   return (await readTexts(field, [asked], data, ROWS_MAX)).map(sampled);
 }
 
@@ -68,9 +50,13 @@ export const sampled = ({ text, reads }: SeenText): Sampled => ({ text, isRead: 
  * third of the time, for what is asked of any query.
  */
 export async function fewTextsOf(field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> {
-  const few = await readTexts(field, types, data, FEW_ROWS);
+  const few = await firstTextsOf(field, types, data);
   return few.length >= FEW_VALUES ? few : readTexts(field, types, data, ROWS_MAX);
 }
+
+/** Those of its first documents. */
+export const firstTextsOf = (field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> =>
+  readTexts(field, types, data, FEW_ROWS);
 
 /** A text of a field. */
 export interface SeenText {
@@ -86,9 +72,10 @@ async function readTexts(
   rows: number,
 ): Promise<SeenText[]> {
   const isShort = `length(v) <= ${CHARS_MAX}`;
-  // INT is wide here.
-  const wide = types.map((type) => (/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type));
-  const reads = wide.map((type) => `${isShort} AND TRY_CAST(v AS ${type}) IS NOT NULL`);
+  const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
+  const reads = types.map(
+    (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
+  );
   const from = fieldSql(path, data.viewOf(table), rows);
   const sql = `SELECT ${[`v[:${CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   try {

@@ -215,6 +215,8 @@ const tryCast: Correct = (faulty) => {
 function timeRead(operand: string, type: string, format: string): string {
   const isDate = type.toLowerCase() === 'date';
   const read = `strptime(${operand}, ${quoteText(format)})`;
+  // A cast would take two digits of a year for all of it.
+  if (format.includes('%y')) return isDate ? `CAST(${read} AS DATE)` : read;
   return `coalesce(TRY_CAST(${operand} AS ${type}), ${isDate ? `CAST(${read} AS DATE)` : read})`;
 }
 

@@ -1,5 +1,5 @@
 import { quoteText } from '../names.ts';
-import { hasDigit, numbersIn, readingFor } from './readings.ts';
+import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
 import { dayIn, formatsOf } from './time-formats.ts';
 
 /*
@@ -29,6 +29,8 @@ export interface Misordered {
   said: string;
   /** The value that is meant; undefined: that is not clear. */
   sql?: string | undefined;
+  /** What it is then. */
+  type: 'DOUBLE' | 'TIMESTAMP';
 }
 
 /**
@@ -72,8 +74,16 @@ function numbersSaid(
     if (pair === undefined) continue;
     const sampled = values.map(({ text, isNumber }) => ({ text, isRead: isNumber }));
     const reading = readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, sampled);
-    const { sql, said: how = '' } = reading === 'right' ? { sql: `CAST(${operand} AS DOUBLE)` } : reading;
-    return { said: pairSaid(operand, pair, sql === undefined ? sentence(how) : `As a number: ${sql}.`), sql };
+    const {
+      sql,
+      said: how = '',
+      ways,
+    }: Reading = reading === 'right' ? { sql: `CAST(${operand} AS DOUBLE)` } : reading;
+    return {
+      said: pairSaid(operand, pair, sql === undefined ? (ways ?? sentence(how)) : `As a number: ${sql}.`),
+      sql,
+      type: 'DOUBLE',
+    };
   }
   return undefined;
 }
@@ -105,16 +115,21 @@ function daysSaid(
     if (iso.length * 2 <= present.length || ofOther.length === 0) return undefined;
     return {
       said: `${operand} is text such as ${quoteText(first.text)}, and ${quoteText(other ?? '')} is spelled otherwise, so comparing them says nothing: write it as these are.`,
+      type: 'TIMESTAMP',
     };
   }
   if ((days.length + iso.length) * 2 <= present.length) return undefined;
   const sampled = values.map(({ text, isTime }) => ({ text, isRead: isTime && A_DAY.test(text) }));
   const reading = readingFor({ operand, type: 'TIMESTAMP', range: [0, 0] }, sampled);
   if (reading === 'right' || (reading.sql === undefined && reading.said === undefined)) return undefined;
-  const { sql, said = '' } = reading;
+  const { sql, said = '', ways } = reading;
   if (isIso && iso.length === 0) {
     const such = `${operand} is text such as ${quoteText(days[0]?.text ?? '')}, compared as text and not as a time`;
-    return { said: sql === undefined ? `${such}. ${sentence(said)}` : `${such}: ${sql} is the time.`, sql };
+    return {
+      said: sql === undefined ? `${such}. ${ways ?? sentence(said)}` : `${such}: ${sql} is the time.`,
+      sql,
+      type: 'TIMESTAMP',
+    };
   }
   const texts = [
     ...days.map(({ text }) => text),
@@ -124,7 +139,11 @@ function daysSaid(
   for (const format of new Set(days.flatMap(({ text }) => formatsOf(text.trim())))) {
     const pair = misplaced(texts.flatMap((one) => dayOf(one, format)));
     if (pair === undefined) continue;
-    return { said: pairSaid(operand, pair, sql === undefined ? sentence(said) : `As a time: ${sql}.`), sql };
+    return {
+      said: pairSaid(operand, pair, sql === undefined ? (ways ?? sentence(said)) : `As a time: ${sql}.`),
+      sql,
+      type: 'TIMESTAMP',
+    };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import { TEXT_SUCH_AS } from '../../../../contract/errors.ts';
 import { cut } from '../../../../contract/text.ts';
 import { quoteText } from '../names.ts';
 import { type Cast, isNumber, isTime } from './casts.ts';
+import { epochCall, unitOf } from './epochs.ts';
 import { formatsOf } from './time-formats.ts';
 
 /** A value of a field of text, and whether a cast reads it. */
@@ -16,6 +17,8 @@ export interface Reading {
   sql?: string;
   /** What to say of it. */
   said?: string;
+  /** Of what is said, the sentence with several ways to read it. */
+  ways?: string;
 }
 
 /** Whether a text has a digit: others are words, which no reading has a number or a time for. */
@@ -29,18 +32,42 @@ export function readingFor(cast: Cast, values: readonly Sampled[]): Reading | 'r
     (isTime(cast.type) ? timeReading(cast, values) : numberReading(cast, values)) ??
     (unread.length * 2 < values.length
       ? { sql: tryCast(cast), said: nullsSaid(cast, values, unread) }
-      : { said: unclear(cast, values, unread) })
+      : unclearReading(cast, values))
   );
+}
+
+/** What to say of values that nothing reads. */
+export function unclearReading(cast: Cast, values: readonly Sampled[]): Reading {
+  return {
+    said: unclear(
+      cast,
+      values,
+      values.filter(({ isRead }) => !isRead),
+    ),
+  };
 }
 
 const asCast = ({ operand, type }: Cast) => `CAST(${operand} AS ${type})`;
 const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 
-const SIGN = /[$€£¥%]/;
-/** `$1,200.50`, `12.5 %`; also with the groups of two digits that India has. */
-const POINTED = /^[+-]?(?:[$€£¥] ?)?[+-]?(?:\d+|[1-9]\d{0,2}(?:,\d{2,3}){0,9},\d{3})?(?:\.\d*)?(?: ?[$€£¥%])?$/;
+const SIGNS = '$€£¥%';
+/** A currency, or a unit, before or after a number. */
+const BEFORE = `(?:(?:[${SIGNS}]|[A-Z]{2,4}\\.?)\\s?)?`;
+const BEHIND = `(?:\\s?(?:[${SIGNS}]|\\p{L}{1,12}\\.?))?`;
+const MINUS = '[+−-]?';
+/** `$1,200.50`, `12.5 %`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
+const POINTED = new RegExp(
+  `^${MINUS}${BEFORE}${MINUS}(?:\\d+|[1-9]\\d{0,2}(?:,\\d{2,3}){0,9},\\d{3}|[1-9]\\d{0,2}(?:['’]\\d{3}){1,9})?(?:\\.\\d*)?[−-]?${BEHIND}$`,
+  'u',
+);
 /** `1.200,50 €`, `3 145,26`. */
-const COMMAED = /^[+-]?(?:[$€£¥]\s?)?(?:\d+|[1-9]\d{0,2}(?:[.\s'’]\d{3}){1,9})(?:,\d*)?(?:\s?[$€£¥%])?$/;
+const COMMAED = new RegExp(
+  `^${MINUS}${BEFORE}${MINUS}(?:\\d+|[1-9]\\d{0,2}(?:[.\\s'’]\\d{3}){1,9})(?:,\\d*)?[−-]?${BEHIND}$`,
+  'u',
+);
+/** What stands beside the digits. */
+const UNIT = new RegExp(`[${SIGNS}]|\\p{L}+`, 'gu');
+const unitsIn = (text: string) => (text.match(UNIT) ?? []).join(' ');
 
 /** `(5.00)`, which is negative. */
 const BRACKETED = /^\(([^()]+)\)$/;
@@ -50,10 +77,11 @@ export function numbersIn(text: string): [byPoint: number | undefined, byComma: 
   const inner = BRACKETED.exec(text.trim())?.[1];
   const bare = inner ?? text.trim();
   if (!hasDigit({ text })) return [undefined, undefined];
-  const number = (digits: string) => (inner === undefined ? 1 : -1) * Number(digits);
+  const isNegative = inner !== undefined || /[−-]/.test(bare);
+  const number = (digits: string) => (isNegative ? -1 : 1) * Number(digits);
   return [
-    POINTED.test(bare) ? number(bare.replace(/[^0-9.+-]/g, '')) : undefined,
-    COMMAED.test(bare) ? number(bare.replace(/[^0-9,+-]/g, '').replace(',', '.')) : undefined,
+    POINTED.test(bare) ? number(bare.replace(/[^0-9.]/g, '')) : undefined,
+    COMMAED.test(bare) ? number(bare.replace(/[^0-9,]/g, '').replace(',', '.')) : undefined,
   ];
 }
 
@@ -67,9 +95,10 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
   // Words have no number: NULL leaves none out.
   if (numbers.length > 0 && numbers.every(({ isRead }) => isRead))
     return { sql: tryCast(cast), said: nullsSaid(cast, values, unread) };
-  // What is a percentage beside what is none, or in several currencies, has no sum.
-  const signs = new Set(numbers.map(({ text }) => SIGN.exec(text)?.[0] ?? ''));
-  if (signs.has('%') ? signs.size > 1 : signs.size > (signs.has('') ? 2 : 1)) return undefined;
+  // What is a percentage beside what is none, or in several currencies or units, has no sum.
+  const units = new Set(numbers.map(({ text }) => unitsIn(text)));
+  if (units.has('%') && units.size === 2 && units.has('')) return { said: partlyPercent(cast, values, numbers) };
+  if (units.has('%') ? units.size > 1 : units.size > (units.has('') ? 2 : 1)) return undefined;
   const words = values.filter((one) => !hasDigit(one) && !one.isRead);
   const as = (number: string) =>
     words.length === 0
@@ -77,16 +106,20 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
       : { sql: `TRY_CAST(${number} AS ${type})`, said: nullsSaid(cast, values, words) };
   const isNegative = numbers.some(({ text }) => BRACKETED.test(text.trim()));
   const bare = numbers.map(({ text }) => BRACKETED.exec(text.trim())?.[1] ?? text.trim());
+  const isSigned = bare.some((text) => text.includes('−'));
+  const isBehind = bare.some((text) => /\d[.,]?[−-]/.test(text));
   const digits = (point: string) => {
-    const kept = `regexp_replace(${operand}, '[^0-9${point}${isNegative ? '(' : ''}+-]', '', 'g')`;
-    return isNegative ? `replace(${kept}, '(', '-')` : kept;
+    const of = isSigned ? `replace(${operand}, '−', '-')` : operand;
+    const kept = `regexp_replace(${of}, '[^0-9${point}${isNegative ? '(' : ''}+-]', '', 'g')`;
+    const first = isBehind ? `regexp_replace(${kept}, '^(.*)-$', '-\\1')` : kept;
+    return isNegative ? `replace(${first}, '(', '-')` : first;
   };
   const [pointed, commaed] = [digits('.'), `replace(${digits(',')}, ',', '.')`];
   const [isPointed, isCommaed] = [POINTED, COMMAED].map((spelled) => bare.every((text) => spelled.test(text)));
   if (isPointed && isCommaed && numbers.length > 0) {
     const [byPoint, byComma] = [as(pointed).sql, as(commaed).sql];
     const either = `If a comma parts thousands: ${byPoint}; if it is the decimal point: ${byComma}.`;
-    return { said: `${unclear(cast, values, unread)} ${either}` };
+    return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };
   }
   return isPointed ? as(pointed) : isCommaed ? as(commaed) : undefined;
 }
@@ -97,21 +130,54 @@ function timeReading(cast: Cast, values: readonly Sampled[]): Reading | undefine
   const unread = values.filter((one) => !one.isRead);
   const [words, others] = [unread.filter((one) => !hasDigit(one)), unread.filter(hasDigit)];
   const [first, ...rest] = others.map(({ text }) => new Set(formatsOf(text.trim())));
-  const formats = [...(first ?? [])].filter((format) => rest.every((one) => one.has(format)));
+  const fitting = [...(first ?? [])].filter((format) => rest.every((one) => one.has(format)));
+  const formats = likelier(fitting, others);
   const [format = '', other] = formats;
-  if (formats.length === 0) return undefined;
+  if (formats.length === 0) return epochReading(cast, values, others);
+  const isShort = /%y/.test(format);
+  const isMixed = unread.length < values.length;
   const isDate = /^date$/i.test(type);
   const read = (one: string) => {
-    const parsed = `${words.length > 0 ? 'try_' : ''}strptime(${operand}, ${quoteText(one)})`;
+    const parsed = `${words.length > 0 || (isMixed && isShort) ? 'try_' : ''}strptime(${operand}, ${quoteText(one)})`;
     return isDate ? `CAST(${parsed} AS DATE)` : parsed;
   };
   if (other !== undefined) {
-    const either = `If the day is first: ${read(format)}; if the month is: ${read(other)}.`;
-    return { said: `${unclear(cast, values, unread)} ${either}` };
+    const ways = formats.map((one, at) => {
+      return `${at === 0 ? 'If' : 'if'} the ${FIRST.get(one.slice(0, 2)) ?? 'day'} is${at === 0 ? ' first' : ''}: ${read(one)}`;
+    });
+    const either = `${ways.join('; ')}.`;
+    return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };
   }
-  const isMixed = unread.length < values.length;
-  const sql = isMixed ? `coalesce(${tryCast(cast)}, ${read(format)})` : read(format);
+  // A cast would take two digits of a year for all of it.
+  const both = isShort ? [read(format), tryCast(cast)] : [tryCast(cast), read(format)];
+  const sql = isMixed ? `coalesce(${both.join(', ')})` : read(format);
   return words.length === 0 ? { sql } : { sql, said: nullsSaid(cast, values, words) };
+}
+
+const FIRST: ReadonlyMap<string, string> = new Map([
+  ['%d', 'day'],
+  ['%m', 'month'],
+  ['%y', 'year'],
+]);
+
+/** Without the formats that are unlikely beside the others: of a year and a day, the latter has more values. */
+function likelier(formats: readonly string[], values: readonly Sampled[]): readonly string[] {
+  const years = formats.filter((format) => format.startsWith('%y'));
+  if (years.length === 0 || years.length === formats.length) return formats;
+  const parts = values.map(({ text }) => text.trim().split(/\D/, 3));
+  const [first, last] = [0, 2].map((at) => new Set(parts.map((one) => one[at])).size);
+  if (first === last) return formats;
+  return Number(first) > Number(last) ? formats.filter((format) => !format.startsWith('%y')) : years;
+}
+
+/** Numbers of seconds since 1970, or of smaller units, that are text. */
+function epochReading(cast: Cast, values: readonly Sampled[], others: readonly Sampled[]): Reading | undefined {
+  const { operand, type } = cast;
+  if (others.length < values.length || values.some(({ text }) => !/^\s*\d{9,17}\s*$/.test(text))) return undefined;
+  const [unit, ...more] = new Set(others.map(({ text }) => unitOf(Number(text))));
+  if (unit === undefined || more.length > 0) return undefined;
+  const sql = epochCall(unit, operand);
+  return { sql: /^date$/i.test(type) ? `CAST(${sql} AS DATE)` : sql };
 }
 
 const EXAMPLES = 2;
@@ -133,10 +199,19 @@ export function nullsSaid({ operand }: Cast, values: readonly Sampled[], nulls: 
   return `${count(nulls.length)} of the ${count(values.length)} values of ${operand} that were looked at ${become} NULL, such as ${examples(nulls)}`;
 }
 
+function partlyPercent(cast: Cast, values: readonly Sampled[], numbers: readonly Sampled[]): string {
+  const isPercent = ({ text }: Sampled) => text.includes('%');
+  const [percent, plain] = [numbers.filter(isPercent), numbers.filter((one) => !isPercent(one))];
+  return `${cast.operand}${TEXT_SUCH_AS}${examples([...percent.slice(0, 1), ...plain])}: ${count(percent.length)} of the ${count(values.length)} values that were looked at are percentages, so what the others count has to be settled first: CAST(rtrim(${cast.operand}, ' %') AS ${cast.type}) is the number alone.`;
+}
+
 function unclear(cast: Cast, values: readonly Sampled[], unread: readonly Sampled[]): string {
   const read = values.length - unread.length;
   const some = read === 0 ? 'none of the values' : `${count(read)} of the ${count(values.length)} values`;
   // The oddest one is what keeps the others from being read.
-  const odd = unread.filter(({ text }) => !POINTED.test(text.trim()) && !COMMAED.test(text.trim()));
+  const unit = unitsIn(unread[0]?.text ?? '');
+  const odd = unread.filter(({ text }) => {
+    return (!POINTED.test(text.trim()) && !COMMAED.test(text.trim())) || unitsIn(text) !== unit;
+  });
   return `${cast.operand}${TEXT_SUCH_AS}${examples([...unread.slice(0, 1), ...odd, ...unread])}: ${asCast(cast)} reads ${some} that were looked at.`;
 }

@@ -15,6 +15,14 @@ const reserved: Correct = (faulty) => {
   return index === -1 ? [] : [[instead(faulty, index, index + 1, quoteName(list[index]?.text ?? ''))]];
 };
 
+/** `at AT TIME ZONE 'UTC'` of a field of that name, of which the engine takes the first for the operator's. */
+const zoned: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const isZone = wordOf(list[at]) === 'at' && wordOf(list[at + 1]) === 'time' && wordOf(list[at - 1]) === 'at';
+  if (!said.startsWith('syntax error') || !isZone) return [];
+  return [[instead(faulty, at - 1, at, quoteName(list[at - 1]?.text ?? ''))]];
+};
+
 /** A comma too many. */
 const comma: Correct = (faulty) => {
   const { said, list, at } = faulty;
@@ -66,4 +74,4 @@ const operator: Correct = (faulty) => {
   return [[instead(faulty, start, index + 2, `regexp_matches(${text}, ${pattern})`)]];
 };
 
-export const CORRECT: readonly Correct[] = [reserved, comma, unclosed, word, operator, colon];
+export const CORRECT: readonly Correct[] = [reserved, zoned, comma, unclosed, word, operator, colon];

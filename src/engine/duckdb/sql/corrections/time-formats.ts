@@ -3,6 +3,11 @@ const FORMATS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\d{1,2}\.\d{1,2}\.\d{4}/, ['%d.%m.%Y']],
   [/^\d{1,2}\/\d{1,2}\/\d{4}/, ['%d/%m/%Y', '%m/%d/%Y']],
   [/^\d{1,2}-\d{1,2}-\d{4}/, ['%d-%m-%Y', '%m-%d-%Y']],
+  [/^\d{1,2}\.\d{1,2}\.\d{2}(?!\d)/, ['%d.%m.%y']],
+  [/^\d{1,2}\/\d{1,2}\/\d{2}(?!\d)/, ['%d/%m/%y', '%m/%d/%y', '%y/%m/%d']],
+  [/^\d{1,2}-\d{1,2}-\d{2}(?!\d)/, ['%d-%m-%y', '%m-%d-%y', '%y-%m-%d']],
+  // A cast reads the others of ISO 8601.
+  [/^\d{4}-\d\d-\d\d(?= \d\d?:\d\d:\d\d [+-]\d{4}$)/, ['%Y-%m-%d']],
   [/^\d{4}\/\d{1,2}\/\d{1,2}/, ['%Y/%m/%d']],
   [/^\d{8}(?!\d)/, ['%Y%m%d']],
   [/^\d{1,2} [A-Z][a-z]{2} \d{4}/, ['%d %b %Y']],
@@ -32,7 +37,10 @@ export function dayIn(text: string, format: string): number | undefined {
   const partOf = (...of: string[]) => parts[codes.findIndex((code) => of.includes(code))] ?? '';
   const name = partOf('%b', '%B').slice(0, 3).toLowerCase();
   const month = name === '' ? Number(partOf('%m')) : MONTHS.indexOf(name) + 1;
-  const day = Number(partOf('%Y')) * 10_000 + month * 100 + Number(partOf('%d'));
+  const short = Number(partOf('%y') || Number.NaN);
+  // As strptime has it.
+  const year = Number.isNaN(short) ? Number(partOf('%Y')) : short + (short < 69 ? 2_000 : 1_900);
+  const day = year * 10_000 + month * 100 + Number(partOf('%d'));
   return Number.isNaN(day) ? undefined : day;
 }
 
@@ -42,13 +50,23 @@ export function formatsOf(text: string): string[] {
     const found = date.exec(text);
     const clock = found && CLOCKS.find(([pattern]) => pattern.test(text.slice(found[0].length)));
     if (!clock) continue;
-    const [first = 0, second = 0] = found[0].split(/\D/).map(Number);
-    const [days, months] = formats;
-    const which = months === undefined || first > 12 ? [days] : second > 12 ? [months] : formats;
+    const which = formats.length === 1 ? formats : formats.filter((format) => mayBeOf(found[0], format));
     return which.map((format) => `${format}${clock[1]}`);
   }
   return [];
 }
+
+/** Whether the day and the month of digits with marks between them are such in a format. */
+function mayBeOf(text: string, format: string): boolean {
+  const numbers = text.split(/\D/).map(Number);
+  const codes: string[] = format.match(/%[A-Za-z]/g) ?? [];
+  const isIn = (code: string, most: number) => (numbers[codes.indexOf(code)] ?? 0) <= most;
+  return isIn('%m', 12) && isIn('%d', 31);
+}
+
+/** What a cast takes for the years 1 to 99, and no spelling of ISO 8601: `01/02/24`, `31-12-99 10:00`. */
+export const SHORT_YEAR = '^\\s*\\d{1,3}[-/ \\\\]\\d';
+export const hasShortYear = (text: string): boolean => new RegExp(SHORT_YEAR).test(text);
 
 /** The text that an error says is no time, as it should be. */
 export function noTimeIn(message: string): string | undefined {
