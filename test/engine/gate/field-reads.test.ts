@@ -306,3 +306,66 @@ describe('what cannot be meant', () => {
     ).toEqual([]);
   });
 });
+
+describe('columns that a set operation puts together by place, and numbers that are names of fields', () => {
+  beforeAll(async () => {
+    const documents: Record<string, JsonObject> = {
+      people: { first_name: 'Ada', last_name: 'Lovelace', n: 1 },
+      turned: { last_name: 'Hopper', n: 2, first_name: 'Grace' },
+      years: { region: 'N', '2022': 1, '2023': 2, '2024': 3, '1': 4, '2': 5, '100': 6, year: 2024 },
+    };
+    for (const [name, document] of Object.entries(documents)) {
+      await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
+      await engine.addDocuments(name, [doc('1', document)]);
+    }
+  });
+  const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings;
+
+  test.each([
+    ['SELECT first_name FROM (SELECT * FROM people UNION ALL SELECT * FROM turned)', 'UNION ALL BY NAME'],
+    ['WITH t AS (FROM turned) SELECT * EXCLUDE (n) FROM people UNION SELECT * EXCLUDE (n) FROM t', 'UNION BY NAME'],
+    [
+      'SELECT first_name, last_name FROM people UNION ALL SELECT last_name, first_name FROM turned',
+      'UNION ALL BY NAME',
+    ],
+    [
+      'SELECT first_name, last_name FROM people INTERSECT SELECT last_name, first_name FROM turned',
+      'in the same order',
+    ],
+  ])('by place: %s', async (sql, step) => {
+    const said = 'puts columns together by their places, and first_name has another place in each SELECT: ';
+    expect(await warningsOf(sql)).toEqual([expect.stringMatching(new RegExp(`^\\w+ ${said}.*${step}`))]);
+  });
+
+  test.each([
+    'SELECT first_name FROM (SELECT * FROM people UNION ALL BY NAME SELECT * FROM turned)',
+    'SELECT * FROM people UNION ALL SELECT * FROM people',
+    'SELECT first_name, last_name FROM people UNION ALL SELECT last_name, first_name FROM people',
+    "SELECT first_name, n FROM people UNION ALL SELECT 'all', sum(n) FROM turned",
+    'SELECT "2024" - "2023", "2024" * 2, 2 * 100, year - 2023 FROM years',
+    'SELECT sum(1), count(2024) FROM years',
+    'SELECT year + 1 FROM years WHERE year = 2024 AND "2024" < 2023 LIMIT 2024',
+    'SELECT 2024 - 2023 FROM people',
+  ])('nothing is said of: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([]);
+  });
+
+  test.each([
+    ['SELECT region, 2024 - 2023 AS diff FROM years', '2024'],
+    ['SELECT sum(2024) FROM years', '2024'],
+    ['SELECT 2 - 1 FROM years', '2'],
+  ])('a number that is a name: %s', async (sql, name) => {
+    expect(await warningsOf(sql)).toEqual([
+      `${name} is a number here, and no field: "${name}" is the field of that name.`,
+    ]);
+  });
+
+  test('a UNION that fails for it is corrected by name, and not by a cast', async () => {
+    const sql = 'SELECT sum(n) FROM (SELECT * FROM people UNION ALL SELECT * FROM turned)';
+    await expect(engine.query({ sql })).rejects.toMatchObject({
+      message: expect.stringContaining('columns are put together by name, since first_name has another place'),
+      details: { correctedSql: sql.replace('UNION ALL', 'UNION ALL BY NAME') },
+    });
+    expect((await engine.query({ sql: sql.replace('UNION ALL', 'UNION ALL BY NAME') })).rows).toEqual([[3]]);
+  });
+});

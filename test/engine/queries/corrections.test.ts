@@ -234,6 +234,9 @@ describe('no cast is said that the values of the field do not have', () => {
     ["count(*) FILTER (WHERE v::DATE >= '2024-01-01')", ['12/31/23', '2024-01-15', '01/13/24'], 2],
     ['max(hour(v::TIMESTAMPTZ))', ['2024-01-02 05:30:00 -0500', '2024-01-02 05:30:00 +0100'], 10],
     ['max(year(v))', ['1704067200000', '1704153600000'], 2024],
+    ['year(max(to_timestamp(v)))', ['1704067200000', '1704153600000'], 2024],
+    ['year(max(epoch_ms(v)))', ['1704067200', '1704153600'], 2024],
+    ['year(max(to_timestamp(v)))', ['1704067200', '1704153600000'], 2024],
     ['max(year(v::DATE))', ['1704067200', '1704153600'], 2024],
   ])('%s of %j', async (value, texts, expected) => {
     const sql = await correctedOf(`SELECT ${value} FROM ${await collection(texts)} AS t`);
@@ -329,6 +332,17 @@ describe('what several fields feed is read by what reads all of them, or where e
     expect(message).toContain(
       "jan.of.v is DOUBLE; feb.of.v is text such as '61,64'. Read each in the SELECT of its own",
     );
+  });
+
+  test('characters of numbers beside text are not replaced in silence', async () => {
+    const read = "sum(CAST(replace(regexp_replace(v, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE))";
+    const warningsOf = async (from: string) => (await engine.query({ sql: `SELECT ${read} FROM ${from}` })).warnings;
+    expect(await warningsOf('feb')).toEqual([]);
+    expect(await warningsOf('(SELECT v FROM jan UNION ALL SELECT v FROM feb)')).toEqual([
+      expect.stringMatching(
+        /^regexp_replace also takes the decimal points of what is a number\. v has several sources/,
+      ),
+    ]);
   });
 
   test('what TRY_CAST makes NULL is read in the SELECT of its collection', async () => {

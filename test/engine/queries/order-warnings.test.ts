@@ -59,6 +59,10 @@ function orderOf(n: number) {
     uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
     ip: `10.0.0.${n}`,
     title: `${n} reasons to stay`,
+    seconds: 1_704_067_200 + n * 86_400,
+    millis: `${1_704_067_200_000 + n * 86_400_000}`,
+    either: (1_704_067_200 + n * 86_400) * (n % 3 === 0 ? 1_000 : 1),
+    born: n * 30_000_000_000 - 1_000_000_000_000,
     phone: `+49 30 ${three}456`,
     empty: '',
     books: n % 10 === 0 ? `(${n}.00)` : n % 10 === 1 ? 'N/A' : `${n}.00`,
@@ -214,6 +218,33 @@ test.each([
   expect((await warningsOf(sql)).filter((one) => !one.includes('compared as a time'))).toEqual([
     expect.stringMatching(new RegExp(`^${said}.*strptime\\(short, '%d/%m/%y'\\).* reads them\\.$`)),
   ]);
+});
+
+const EITHER = 'to_timestamp(CASE WHEN either >= 1e11 THEN either / 1e3 ELSE either END) is the time.';
+
+test.each([
+  ["SELECT count(*) FROM orders WHERE to_timestamp(either) < '2024-01-05'", EITHER],
+  ['SELECT min(epoch_ms(either)) FROM orders', EITHER],
+  [
+    'SELECT min(epoch_ms(o.seconds)) FROM orders o',
+    'epoch_ms takes milliseconds: to_timestamp(o.seconds) is the time.',
+  ],
+  [
+    "SELECT count(*) FROM orders WHERE to_timestamp(CAST(millis AS DOUBLE)) > '2024-01-05'",
+    'millis is milliseconds since 1970, such as 1704067200000, and to_timestamp takes seconds: epoch_ms(CAST(millis AS BIGINT)) is the time.',
+  ],
+  ['SELECT to_timestamp(millis::BIGINT) FROM orders', 'epoch_ms(CAST(millis AS BIGINT)) is the time.'],
+])('units of time: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  'SELECT max(to_timestamp(seconds)), max(epoch_ms(millis::BIGINT)), min(epoch_ms(born)), max(to_timestamp(amount)) FROM orders',
+  'SELECT max(to_timestamp(CASE WHEN either >= 1e11 THEN either / 1e3 ELSE either END)) FROM orders',
+  'SELECT CASE WHEN either >= 1e11 THEN epoch_ms(either) ELSE to_timestamp(either) END FROM orders',
+  'SELECT max(epoch_ms(either)) FROM orders WHERE either > 100000000000',
+])('no warning of units: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
 });
 
 test('says what reads the numbers of a field', async () => {

@@ -26,6 +26,7 @@ import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
+import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { textUses } from './text-orders.ts';
@@ -393,6 +394,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     reads,
     timeComparisons: ofTimes,
     textUses: ofTexts,
+    setOperations: setOperations(node, walk),
     plain,
     described: readDescribed(statement, node, walk.tables),
     columnNames: ownNames,

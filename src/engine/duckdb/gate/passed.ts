@@ -4,6 +4,7 @@ import type { Splice } from '../sql/splices.ts';
 import type { ColumnName } from './column-names.ts';
 import type { FieldReads } from './field-reads.ts';
 import type { PlainRead } from './plain-read.ts';
+import type { SetOperations } from './set-operations.ts';
 import type { Show } from './show.ts';
 import type { TextUses } from './text-orders.ts';
 import type { TimeComparison } from './time-comparisons.ts';
@@ -32,6 +33,8 @@ export interface Passed {
   timeComparisons: readonly TimeComparison[];
   /** Fields of text that it puts in order, or casts. */
   textUses: TextUses;
+  /** What its UNION, INTERSECT and EXCEPT do with columns of one name. */
+  setOperations: SetOperations;
   /** Set if it only picks fields of one collection that has strays. */
   plain: PlainRead | null;
   /** The collection that it asks the fields of: see `describe-fields.ts`. */

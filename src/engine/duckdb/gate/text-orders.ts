@@ -1,5 +1,6 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
+import { unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, type NamedTable } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import {
@@ -39,10 +40,27 @@ export interface TextCast {
   sources: Sources;
 }
 
-/** What a statement does with fields of text that only their values can tell to be wrong. */
+/** A field whose numbers, which may be text, are taken for time since 1970. */
+export interface EpochUse extends Origin {
+  /** The function, as in `unitTaken`. */
+  call: string;
+  /** Whether the statement tells its values apart by how large they are. */
+  isApart: boolean;
+}
+
+/** Text of several fields, some of which are numbers, in which characters are replaced that numbers have, too. */
+export interface MixedText {
+  written: string;
+  call: string;
+  sources: Sources;
+}
+
+/** What a statement does with fields that only their values can tell to be wrong. */
 export interface TextUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
+  epochs: readonly EpochUse[];
+  mixed: readonly MixedText[];
 }
 
 /** Fields whose values are looked at. */
@@ -61,8 +79,12 @@ interface Walk {
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
   casts: TextCast[];
+  epochs: EpochUse[];
+  mixed: MixedText[];
   /** The fields, as they are written, of which the author asks what no cast reads. */
   known: Set<string>;
+  /** Those that are compared with a number as large as one of seconds since 1970. */
+  apart: Set<string>;
 }
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
@@ -72,26 +94,88 @@ export function textUses(
   queries: ReadonlyMap<Node, Node>,
 ): TextUses {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return { orders: [], casts: [] };
+  if (tables.size === 0) return { orders: [], casts: [], epochs: [], mixed: [] };
   const types = createTimeTypes(tables, queries);
   const walk: Walk = {
     origins: createOrigins(tables, queries),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     casts: [],
+    epochs: [],
+    mixed: [],
     known: new Set(),
+    apart: new Set(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
     if (isQuery(node)) noteSorted(walk, node, scope);
     else noteCall(walk, node, scope);
     noteCast(walk, node, scope);
+    noteEpoch(walk, node, scope);
+    noteReplaced(walk, node, scope);
     for (const { operand } of castsAsked(node))
       for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
     for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
   }
   const casts = walk.casts.map((cast) => ({ ...cast, isAsked: walk.known.has(cast.written) }));
-  return { orders: walk.found, casts };
+  // Whoever has a function for each unit knows of them.
+  const isOnly = (use: EpochUse) =>
+    !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
+  const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
+  return { orders: walk.found, casts, epochs, mixed: walk.mixed };
+}
+
+/** Smaller numbers are none of seconds since 1970 that anybody tells from milliseconds. */
+const EPOCH_MIN = 1e8;
+const EPOCHS_MAX = 3;
+const A_NUMBER = /^(?:U?(?:BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL.*|VARCHAR)$/;
+
+function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
+  if (node['class'] === 'COMPARISON') {
+    const [left, right] = [node['left'], node['right']];
+    for (const [side, other] of [
+      [left, right],
+      [right, left],
+    ])
+      if (Number(constantOf(other) ?? 0) >= EPOCH_MIN)
+        for (const { written } of sourcesOf(walk.origins, bare(side), scope).fields) walk.apart.add(written);
+    return;
+  }
+  const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  const operands = nodesOf(node['children']);
+  if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
+  const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
+  const [field] = fields;
+  if (field === undefined || isComputed || !fields.every(({ type }) => A_NUMBER.test(type))) return;
+  walk.epochs.push({ ...field, call, isApart: false });
+}
+
+/** What an expression is without the casts around it. */
+function bare(node: unknown): unknown {
+  const inner = isNode(node) ? castIn(node)?.operand : undefined;
+  return inner === undefined ? node : bare(inner);
+}
+
+const REPLACES = /^(?:replace|regexp_replace|translate)$/;
+const FRACTION = /^(?:DOUBLE|FLOAT|DECIMAL.*)$/;
+
+/** A text function that would also take the decimal points of numbers which a UNION has made text. */
+function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  const [text, what] = nodesOf(node['children']);
+  if (!REPLACES.test(call) || walk.mixed.length > 0 || !takesPoints(call, constantText(what))) return;
+  const sources = sourcesOf(walk.origins, text, scope);
+  const found = sources.fields.find(isText);
+  if (found === undefined || !sources.fields.some(({ type }) => FRACTION.test(type))) return;
+  walk.mixed.push({ written: found.written, call, sources });
+}
+
+/** Whether what is replaced has the point of a number in it, as far as it is plain. */
+function takesPoints(call: string, what: string | undefined): boolean {
+  if (what === undefined) return false;
+  if (call !== 'regexp_replace') return what.includes('.');
+  const kept = /^\[\^([^\]]*)\]\+?$/.exec(what)?.[1];
+  return kept === undefined ? what === '\\.' || what === '[.]' || what === '\\D' : !kept.includes('.');
 }
 
 function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], beside?: Sources): void {

@@ -29,6 +29,7 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { al
         quotedText(node, ofJson) ??
         wholeObjects(node, tables) ??
         zonedTwice(node, tables) ??
+        literalName(node, tables) ??
         wholeDocuments(node);
       if (warning !== undefined) always.add(warning);
     }
@@ -140,7 +141,8 @@ function wholeDocuments(node: Node): string | undefined {
   const isDistinctSelect = isDistinct && isWhole(node);
   const setting = node['setop_all'] === false ? textOf(node['setop_type']) : '';
   const isSet = [node['left'], node['right']].every((side) => isNode(side) && isWhole(side));
-  const written = isDistinctSelect ? 'SELECT DISTINCT *' : setting !== '' && isSet ? setting : undefined;
+  const set = setting.replaceAll('_', ' ');
+  const written = isDistinctSelect ? 'SELECT DISTINCT *' : set !== '' && isSet ? set : undefined;
   if (written === undefined) return undefined;
   return `${written} compares whole documents, and no two of a collection are alike, since each has its own _id and its own _event_time: * EXCLUDE (_id, _event_time) leaves them out.`;
 }
@@ -158,6 +160,34 @@ function isWhole(node: Node): boolean {
     textOf(from['schema_name']) !== ''
   );
 }
+
+const ARITHMETIC = /^(?:[-+*/%]|\/\/)$/;
+const AGGREGATES = /^(?:sum|avg|mean|min|max|median|stddev\w*|var\w*|product|quantile\w*|any_value|first|last)$/;
+/** A year, with or without its month. */
+const A_YEAR = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])?$/;
+const OF_YEARS = /year|jahr|ann[eé]e|extract|date_part/i;
+
+/** `2024 - 2023`, or `sum(2024)`, where documents have fields of these names. */
+function literalName(node: Node, tables: readonly NamedTable[]): string | undefined {
+  const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  const isOperator = ARITHMETIC.test(call);
+  if (!isOperator && !AGGREGATES.test(call)) return undefined;
+  const operands = nodesOf(node['children']).slice(0, isOperator ? 2 : 1);
+  const numbers = operands.map((one) => String(constantOf(one) ?? ''));
+  const isName = (number: string) => {
+    return /^\d+$/.test(number) && tables.some((table) => table.columns().includes(number));
+  };
+  const named = numbers.filter(isName);
+  // 1 and 100 are numbers even where they are names, too, but for one beside another.
+  const [name] = isOperator && named.length === 2 ? named : named.filter((number) => A_YEAR.test(number));
+  const others = operands.filter((_, at) => !isName(numbers[at] ?? ''));
+  if (name === undefined || others.some((one) => OF_YEARS.test(namesIn(one)))) return undefined;
+  return `${name} is a number here, and no field: "${name}" is the field of that name.`;
+}
+
+/** The names of fields and functions in an expression. */
+const namesIn = (node: Node) =>
+  [...nodesIn(node)].flatMap((one) => [textOf(one['function_name']), ...textsOf(one['column_names'])]).join(' ');
 
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
 

@@ -14,11 +14,13 @@ import * as names from '../sql/corrections/names.ts';
 import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
 import { noTimeIn } from '../sql/corrections/time-formats.ts';
-import type { Edit } from '../sql/forms/edit.ts';
+import { type Edit, isMark, wordOf } from '../sql/forms/edit.ts';
 import { foldName, type Names } from '../sql/names.ts';
+import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { attemptAgain, isOfSql } from './again.ts';
+import { epochReading } from './epoch-units.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { check } from './run-statement.ts';
@@ -51,13 +53,43 @@ export interface Meaning {
 /** The error with what was probably meant by the SQL, if that is clear and valid; else the error as it is. */
 export async function corrected(error: unknown, sql: string, meaning: Meaning): Promise<unknown> {
   if (!isOfSql(error) || sql.length > SQL_CHARS_MAX || meaning.signal.aborted) return error;
-  const found = (await recast(error, sql, meaning)) ?? (await likely(error, sql, meaning));
+  const found =
+    (await byName(sql, meaning)) ?? (await recast(error, sql, meaning)) ?? (await likely(error, sql, meaning));
   if (found === undefined || meaning.signal.aborted) return error;
   const { message, details } = error;
   if (found.sql === undefined)
     return new ApiError(error.code, withoutCasts(message, found.said), { ...details, cause: error });
   const said = found.said === undefined ? message : `${message}\n${IN_CORRECTED}${found.said}.`;
   return new ApiError(error.code, said, { ...details, correctedSql: found.sql, cause: error });
+}
+
+/** SQL whose UNION puts columns of other names together, by their names; undefined: it has none, or that is not why it fails. */
+async function byName(sql: string, meaning: Meaning): Promise<Reading | undefined> {
+  const list = tokenList(sql);
+  const unions = list.flatMap((token, at) => (wordOf(token) === 'union' && wordOf(list[at + 1]) !== 'by' ? [at] : []));
+  if (unions.length === 0 || list.some((token) => wordOf(token) === 'recursive')) return undefined;
+  const [first] = await openedOf(sql, meaning);
+  const { misplaced: [name] = [], fitByName = false } = first?.passed.setOperations ?? {};
+  if (!fitByName || name === undefined) return undefined;
+  const edits = unions.map((at) => {
+    const { end = 0 } = list[/^(?:all|distinct)$/.test(wordOf(list[at + 1])) ? at + 1 : at] ?? {};
+    return { start: end, end, text: ' BY NAME' };
+  });
+  const text = edited(sql, edits);
+  const bound = await boundOf(text, meaning);
+  if (isBound(bound))
+    return { sql: text, said: `columns are put together by name, since ${name} has another place in each SELECT` };
+  return bound === null ? undefined : likely(bound, text, meaning);
+}
+
+/** SQL that passed the gate, whether or not it binds. */
+async function openedOf(sql: string, { names, connection, signal }: Meaning): Promise<Opened[]> {
+  try {
+    await resume(connection);
+    return [await open(connection, await readStatement(sql, new Set()), names, signal)];
+  } catch {
+    return [];
+  }
 }
 
 /** The lines of a message that advise a cast. */
@@ -156,12 +188,38 @@ async function likely(error: ApiError, sql: string, meaning: Meaning): Promise<R
     if (reading.sql === undefined) return reading;
     edits.push(instead(written, ...cast.range, reading.sql));
   }
-  if (edits.length === 0) return { sql: text };
-  const read = edited(text, edits);
+  const more = edits.length === 0 ? await epochsIn(written, bound, meaning) : [];
+  if (edits.length + more.length === 0) return { sql: text };
+  const read = edited(text, [...edits, ...more.map(({ edit }) => edit)]);
   if (!isBound(await boundOf(read, meaning))) return undefined;
   const said = [...readings.values()].flatMap((one) => (one === undefined || one === 'right' ? [] : (one.said ?? [])));
   return { sql: read, ...(said.length > 0 && { said: said.join('; ') }) };
 }
+
+/** The calls of SQL that take numbers for time since 1970 in another unit than these are in, as they have to be. */
+async function epochsIn(
+  written: Pick<Faulty, 'sql' | 'list'>,
+  bound: Bound,
+  { names, connection }: Meaning,
+): Promise<{ edit: Edit; said: string }[]> {
+  if (!isBound(bound)) return [];
+  const found: { edit: Edit; said: string }[] = [];
+  for (const use of bound.passed.textUses.epochs) {
+    const reading = await epochReading(use, dataOf(names, connection));
+    const at = written.list.findIndex(
+      (token, index) => wordOf(token) === use.call && isMark(written.list[index + 1], '('),
+    );
+    const close = at === -1 ? -1 : written.list.closeOf(at + 1);
+    const cast = casts.castAt(written, at + 2);
+    const isIt = cast !== undefined && cast.range[1] === close && named(cast.operand) === use.written;
+    if (reading === undefined || !isIt) continue;
+    found.push({ edit: instead(written, at, close + 1, reading.sql), said: reading.said });
+  }
+  return found;
+}
+
+/** A path as origins have it. */
+const named = (operand: string) => casts.pathOf(operand)?.map(fieldName).join('.');
 
 async function meant(
   error: ApiError,

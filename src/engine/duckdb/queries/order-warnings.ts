@@ -7,6 +7,7 @@ import { hasDigit, nullsSaid } from '../sql/corrections/readings.ts';
 import { hasShortYear } from '../sql/corrections/time-formats.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
+import { epochReading, SINCE_1970 } from './epoch-units.ts';
 import { readingOf } from './text-readings.ts';
 import { type Data, fewTextsOf, firstTextsOf, sampled } from './text-values.ts';
 
@@ -18,7 +19,7 @@ const CASTS_MAX = 3;
  * of its values a TRY_CAST has made NULL.
  */
 export async function textWarnings(
-  { orders, casts }: TextUses,
+  { orders, casts, epochs, mixed }: TextUses,
   values: ReadonlyMap<string, Typed>,
   data: Data,
 ): Promise<string[]> {
@@ -39,6 +40,15 @@ export async function textWarnings(
     left -= 1;
     const said = cast.isTry ? await nullsOf(cast, data) : await shortYearsOf(cast, data);
     if (said !== undefined) warnings.push(said);
+  }
+  for (const { written, call, sources } of mixed) {
+    const reading = await readingOf({ operand: written, type: 'DOUBLE', range: [0, 0] }, sources, data);
+    if (reading === undefined || reading === 'right' || reading.apart === undefined) continue;
+    warnings.push(`${call} also takes the decimal points of what is a number. ${reading.said ?? ''}`);
+  }
+  for (const use of epochs) {
+    const reading = await epochReading(use, data);
+    if (reading !== undefined) warnings.push(reading.said);
   }
   return [...new Set(warnings)];
 }
@@ -94,7 +104,7 @@ async function shortYearsSaid(
 const FIRST_FOR_YEAR = 'whose first number a cast takes for the year';
 
 /** Whether a warning is about times that are far from those that are meant. */
-export const isOfUnits = (warning: string): boolean => warning.includes(FIRST_FOR_YEAR);
+export const isOfUnits = (warning: string): boolean => warning.includes(FIRST_FOR_YEAR) || warning.includes(SINCE_1970);
 
 /** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */
 async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolean): Promise<string> {

@@ -12,7 +12,7 @@ import { viewOf } from './stray-warnings.ts';
  * milliseconds, however many there are and however few of them have it.
  */
 const VALUES_MAX = 1_000;
-const ROWS_MAX = 20_000;
+export const ROWS_MAX = 20_000;
 /** So much fewer documents are read for values within lists, each of which is read as a whole. */
 const LIST_COST = 10;
 /** Documents that are looked at first, and values of which no more are needed. */
@@ -91,7 +91,7 @@ async function readTexts(
 }
 
 /** The SELECT of a field's values as `v`, of the first documents. */
-function fieldSql(path: readonly string[], view: string, rows: number): string {
+export function fieldSql(path: readonly string[], view: string, rows: number): string {
   const [first = '', ...rest] = path;
   let from = `(SELECT ${quoteName(first)} AS v FROM ${view} LIMIT ${path.includes(ITEM) ? Math.ceil(rows / LIST_COST) : rows})`;
   let steps = '';

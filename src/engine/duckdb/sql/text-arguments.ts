@@ -137,7 +137,8 @@ function textHint(
   if (isTime && !same.some((type) => TIME.test(type))) return null;
   const column = argumentAt(at) ?? 'x';
   const time = `${column}::TIMESTAMPTZ`;
-  const number = `CAST(${column} AS DOUBLE)`;
+  const isWhole = same.includes('BIGINT') && !same.some((type) => /^(?:DOUBLE|DECIMAL)/.test(type));
+  const number = `CAST(${column} AS ${isWhole ? 'BIGINT' : 'DOUBLE'})`;
   if (name === '-' && !isTime && types.length === 2) return `${column} is text: ${number}; for a time: ${time}`;
   return `${column} is text: ${isTime ? time : number}`;
 }

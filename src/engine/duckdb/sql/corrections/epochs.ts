@@ -5,18 +5,18 @@
 export type Unit = 'seconds' | 'milliseconds' | 'microseconds' | 'nanoseconds';
 
 /** From where on a number is in a unit, if it is of the years 1973 to 5138; smaller ones may be in any. */
-const FROM: readonly (readonly [number, Unit])[] = [
+export const UNITS_FROM: readonly (readonly [number, Unit])[] = [
   [1e17, 'nanoseconds'],
   [1e14, 'microseconds'],
   [1e11, 'milliseconds'],
   [1e8, 'seconds'],
 ];
 /** Seconds beyond the year 2106 are none that anybody has. */
-const SECONDS_MAX = 2 ** 32;
+export const SECONDS_MAX = 2 ** 32;
 
 /** The unit of a number; undefined: it may be any. */
 export function unitOf(number: number): Unit | undefined {
-  const unit = FROM.find(([from]) => Math.abs(number) >= from)?.[1];
+  const unit = UNITS_FROM.find(([from]) => Math.abs(number) >= from)?.[1];
   return unit === 'seconds' && Math.abs(number) > SECONDS_MAX ? undefined : unit;
 }
 
@@ -36,4 +36,24 @@ export function epochCall(unit: Unit, operand: string, isText = true): string {
   const call = [...FUNCTIONS].find(([, taken]) => taken === unit)?.[0] ?? '';
   const type = unit === 'seconds' ? 'DOUBLE' : 'BIGINT';
   return `${call}(${isText ? `CAST(${operand} AS ${type})` : operand})`;
+}
+
+const PER_SECOND: Readonly<Record<Unit, number>> = {
+  seconds: 1,
+  milliseconds: 1e3,
+  microseconds: 1e6,
+  nanoseconds: 1e9,
+};
+
+/** What makes a time of numbers in several units. */
+export function mixedCall(units: readonly Unit[], operand: string, isText: boolean): string {
+  const number = isText ? `CAST(${operand} AS DOUBLE)` : operand;
+  const seconds = (unit: Unit) =>
+    unit === 'seconds' ? number : `${number} / 1e${String(Math.log10(PER_SECOND[unit]))}`;
+  const known = UNITS_FROM.filter(([, unit]) => units.includes(unit));
+  const cases = known
+    .slice(0, -1)
+    .map(([from, unit]) => `WHEN ${number} >= 1e${String(Math.log10(from))} THEN ${seconds(unit)}`);
+  const last = known.at(-1)?.[1] ?? 'seconds';
+  return `to_timestamp(CASE ${cases.join(' ')} ELSE ${seconds(last)} END)`;
 }
