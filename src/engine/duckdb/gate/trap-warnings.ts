@@ -178,8 +178,9 @@ function literalName(node: Node, tables: readonly NamedTable[]): string | undefi
     return /^\d+$/.test(number) && tables.some((table) => table.columns().includes(number));
   };
   const named = numbers.filter(isName);
-  // 1 and 100 are numbers even where they are names, too, but for one beside another.
-  const [name] = isOperator && named.length === 2 ? named : named.filter((number) => A_YEAR.test(number));
+  // 1 and 100 are numbers even where they are names, too, but for one beside another; 24 * 60 is a number of minutes.
+  const [name] =
+    isOperator && call !== '*' && named.length === 2 ? named : named.filter((number) => A_YEAR.test(number));
   const others = operands.filter((_, at) => !isName(numbers[at] ?? ''));
   if (name === undefined || others.some((one) => OF_YEARS.test(namesIn(one)))) return undefined;
   return `${name} is a number here, and no field: "${name}" is the field of that name.`;

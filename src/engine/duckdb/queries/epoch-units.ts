@@ -1,7 +1,15 @@
 import { resume } from '../connections/sessions.ts';
 import { isText } from '../gate/field-origins.ts';
 import type { EpochUse } from '../gate/text-orders.ts';
-import { epochCall, mixedCall, SECONDS_MAX, UNITS_FROM, type Unit, unitTaken } from '../sql/corrections/epochs.ts';
+import {
+  epochCall,
+  mixedCall,
+  SECONDS_MAX,
+  UNITS_FROM,
+  type Unit,
+  unitOf,
+  unitTaken,
+} from '../sql/corrections/epochs.ts';
 import { type Data, fieldSql, ROWS_MAX } from './text-values.ts';
 
 /*
@@ -10,6 +18,9 @@ import { type Data, fieldSql, ROWS_MAX } from './text-values.ts';
  */
 
 export const SINCE_1970 = ' since 1970';
+
+/** Of smaller numbers no unit can be told. */
+const EPOCH_LEAST = 1e8;
 
 /** What makes a time of a field, and why. */
 export interface EpochReading {
@@ -21,6 +32,9 @@ export interface EpochReading {
 export async function epochReading(use: EpochUse, data: Data): Promise<EpochReading | undefined> {
   const { call, written, isApart } = use;
   const taken = unitTaken(call);
+  // Where all are as they should be, nothing else is asked.
+  const [least = 0, most = 0] = (await firstRow(use, data, ['min(v)', 'max(v)'])).map(Number);
+  if (!isText(use) && least >= EPOCH_LEAST && unitOf(least) === taken && unitOf(most) === taken) return undefined;
   const units = await unitsOf(use, data);
   const [first, second] = units;
   if (first === undefined || taken === undefined) return undefined;
@@ -38,24 +52,28 @@ export async function epochReading(use: EpochUse, data: Data): Promise<EpochRead
 }
 
 async function unitsOf(field: EpochUse, data: Data): Promise<{ unit: Unit; example: string }[]> {
-  const number = 'TRY_CAST(v AS DOUBLE)';
-  const from = fieldSql(field.path, data.viewOf(field.table), ROWS_MAX);
+  const number = isText(field) ? 'TRY_CAST(v AS DOUBLE)' : 'v';
   const least = UNITS_FROM.map(([at], index) => {
-    const below = index === 0 ? '' : ` AND abs(n) < ${UNITS_FROM[index - 1]?.[0] ?? 0}`;
-    return `min(n) FILTER (WHERE abs(n) >= ${at}${below})`;
+    const below = index === 0 ? '' : ` AND abs(${number}) < ${UNITS_FROM[index - 1]?.[0] ?? 0}`;
+    return `min(${number}) FILTER (WHERE abs(${number}) >= ${at}${below})`;
   });
   // Times of the years around 1970 in a smaller unit look like seconds.
-  const unclear = `count(*) FILTER (WHERE abs(n) > ${SECONDS_MAX} AND abs(n) < ${UNITS_FROM[2]?.[0] ?? 0} OR n <= -1e8)`;
-  const sql = `SELECT ${[...least, unclear].join(', ')} FROM (SELECT ${number} AS n FROM (${from}) WHERE v IS NOT NULL)`;
+  const isUnclear = `abs(${number}) > ${SECONDS_MAX} AND abs(${number}) < ${UNITS_FROM[2]?.[0] ?? 0}`;
+  const unclear = `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${EPOCH_LEAST})`;
+  const row = await firstRow(field, data, [...least, unclear]);
+  const units = UNITS_FROM.flatMap(([, unit], at) => {
+    const example = row[at];
+    if (example === null || example === undefined) return [];
+    return [{ unit, example: BigInt(Math.trunc(Number(example))).toString() }];
+  }).reverse();
+  return units.length > 1 && Number(row.at(-1)) > 0 ? [] : units;
+}
+
+/** SQL of aggregates over the values `v` of some documents. */
+async function firstRow({ path, table }: EpochUse, data: Data, of: readonly string[]): Promise<readonly unknown[]> {
+  const sql = `SELECT ${of.join(', ')} FROM (${fieldSql(path, data.viewOf(table), ROWS_MAX)}) WHERE v IS NOT NULL`;
   try {
-    const row = (await data.connection.runAndReadAll(sql)).getRows()[0] ?? [];
-    const units = UNITS_FROM.flatMap(([, unit], at) => {
-      const example = row[at];
-      return example === null || example === undefined
-        ? []
-        : [{ unit, example: BigInt(Math.trunc(Number(example))).toString() }];
-    }).reverse();
-    return units.length > 1 && Number(row.at(-1)) > 0 ? [] : units;
+    return (await data.connection.runAndReadAll(sql)).getRows()[0] ?? [];
   } catch {
     // It only serves a hint.
     await resume(data.connection);
