@@ -53,6 +53,15 @@ export function documentCount(target: unknown): number | undefined {
   return typeof count === 'number' ? count : undefined;
 }
 
+/**
+ * What changes whenever documents of a collection are added, replaced or patched, but not when they only go; nothing if
+ * the service does not say.
+ */
+export function stateOf(target: unknown): { state?: string } {
+  const written = statsOf(target)['bytes_inserted'];
+  return typeof written === 'number' ? { state: String(written) } : {};
+}
+
 function statsOf(target: unknown): Arguments {
   const stats = (target as { stats?: Arguments | null } | undefined)?.stats;
   return stats ?? {};

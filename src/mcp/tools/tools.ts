@@ -16,7 +16,7 @@ import { readArguments, renamedIn } from './arguments.ts';
 import { type RowTool, rowTool as rowToolFor, rowTools, toolsetOf, willIssue } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { copyTool } from './copy.ts';
-import { deleteWhereTool } from './delete-where.ts';
+import { deleteNamed, deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
 import { impactTool } from './impact.ts';
@@ -50,11 +50,16 @@ function toolOf(rowTool: RowTool): Tool {
     },
     renamed: (sent) => renamedIn(rowTool.arguments, sent),
     ...(row.effect === 'delete'
-      ? { blast: (context: ToolContext, input: Arguments) => blastRadius(context, rowTool, input) }
+      ? {
+          blast: (context: ToolContext, input: Arguments, shown?: string) =>
+            blastRadius(context, rowTool, input, shown),
+        }
       : {}),
     run: async (context, input, blast) => {
       const { client, signal } = context;
       if (willIssue(rowTool, input)) return callIssuing(rowTool, context, input);
+      const deleted = blast && rowTool.kind === 'writes' ? await deleteNamed(context, input, blast) : undefined;
+      if (deleted !== undefined) return deleted;
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const tellTrash = row.trash;
