@@ -1,7 +1,9 @@
 import type { ApiError } from '../../contract/errors.ts';
 import type { Extent } from '../../contract/extent.ts';
+import { LATEST } from '../../contract/lambdas.ts';
 import { distinctText } from '../../contract/visible.ts';
 import type { Client } from '../../http/client.ts';
+import { againCall } from '../tools/before.ts';
 import type { RowTool } from '../tools/catalog.ts';
 import { type Arguments, nounOf, pathArguments, pathParameters } from '../tools/relations.ts';
 import { namedDocuments } from './named-documents.ts';
@@ -16,7 +18,7 @@ import {
 } from './refusals.ts';
 import { digest } from './signed-states.ts';
 import { admittedLine, contentsUnder, documentCount, extentOf, stateOf, thingLines, whatOf } from './survey.ts';
-import { findTarget, fingerprint, listed, namedBy, type Read, siblingCount } from './target.ts';
+import { findTarget, fingerprint, listed, namedBy, nextLatest, quoted, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
 /** Deleting this many documents is as severe as deleting a collection. */
@@ -38,6 +40,10 @@ export interface Blast {
   extent: Extent;
   /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;
+  /** Which names answer otherwise once it is done, for the answer as well. */
+  afterwards?: readonly string[] | undefined;
+  /** The call that makes it again, if it does not go to the trash and one does. */
+  again?: string | undefined;
   /** For documents: the selection of those that go, as they are; of a condition also what the service says of it. */
   selection?: string | undefined;
   warnings?: readonly string[] | undefined;
@@ -116,6 +122,7 @@ export async function impactOf(
     refusal: (await roleRefusal(deletion, read)) ?? found.refusal,
     what,
     undo,
+    again: againCall(tool.operation, args, target),
     until,
     message: questionOf(what, found.lines, undo),
     typedName: found.isSevere && noun !== undefined ? name : undefined,
@@ -129,7 +136,7 @@ export function questionOf(what: string, lines: readonly string[], undo: string)
   return distinctText([`${what}.`, ...lines, undo].join('\n'));
 }
 
-interface Found extends Pick<Impact, 'lines' | 'refusal' | 'extent' | 'existing' | 'selection'> {
+interface Found extends Pick<Impact, 'lines' | 'refusal' | 'extent' | 'existing' | 'selection' | 'afterwards'> {
   isSevere: boolean;
   isLast: boolean;
 }
@@ -150,11 +157,17 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   const vain = nameRefusal(deletion) ?? (await vainRefusal(deletion, target, { read, about }));
   const lines: string[] = [];
   const extent: Extent = {};
+  const afterwards: string[] = [];
   if (row.refuses?.last === true) {
     for (const { kind, names } of await namedBy(read, row.path, name)) {
       lines.push(`Its ${kind} go with it: ${listed(names)}.`);
+      afterwards.push(`Calls by ${listed(names)} fail from then on.`);
       extent[kind] = extentOf(names);
     }
+    const next = await nextLatest(read, row.path, name);
+    if (next !== undefined)
+      afterwards.push(`Callers of "${LATEST}" get the older version ${quoted(next)} from then on.`);
+    lines.push(...afterwards);
   }
   const isLast = row.whenLast !== undefined && (await siblingCount(read, row.path)) === 1;
   if (isLast) lines.push(row.whenLast ?? '');
@@ -172,15 +185,16 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   return {
     lines,
     extent,
-    refusal: vain ?? contentsRefusal(deletion, under.found),
+    refusal: vain ?? contentsRefusal(deletion, under),
     isSevere: row.severe === true || takesKey !== false || holdsSome,
     isLast,
+    afterwards,
   };
 }
 
 async function ofNamed(client: Client, args: Arguments, asked: Parameters<typeof namedDocuments>[3]): Promise<Found> {
   const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
-  const none = { refusal: undefined, extent: {}, isLast: false, isSevere: false };
+  const none = { refusal: undefined, extent: {}, isLast: false, isSevere: false, afterwards: [] };
   if (named === undefined) return { ...none, lines: [] };
   const { line, count, existing, selection } = await namedDocuments(client, args, named, asked);
   // By the selection the ones that were shown are found again, as they were.

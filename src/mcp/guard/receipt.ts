@@ -36,7 +36,9 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
     deletedOf(data) === 0
       ? 'Nothing was deleted'
       : until === undefined
-        ? blast.undo.replace(/\.$/, '')
+        ? blast.again === undefined
+          ? blast.undo.replace(/\.$/, '')
+          : `This makes it again: ${blast.again}`
         : `It can be undone until ${until}: ${how}`;
   return {
     ...answer,
@@ -45,7 +47,9 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
         Object.entries(all).filter(([key, value]) => TOLD.has(key) && !(key === 'counts' && hasOnlyDeleted(value))),
       ),
     data: {
-      done: `${past(blast.what)}${goneWith(blast, data)}. ${by}. ${undo}.`,
+      done: [`${past(blast.what)}${goneWith(blast, data)}.`, ...(blast.afterwards ?? []), `${by}.`, `${undo}.`].join(
+        ' ',
+      ),
       ...(id === undefined ? {} : { trash_id: id, undo_until: until }),
       ...data,
     },

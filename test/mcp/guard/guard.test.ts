@@ -191,7 +191,9 @@ describe('a tool that deletes', () => {
     });
     const result = (await desk({ client, calls }).call('delete_collection', ARGS)) as ToolResult;
     expect(result.structuredContent['error']).toMatchObject({
-      message: expect.stringContaining('It has 2 lambdas ("shop.sales", "other.sales"). Delete these first.'),
+      message: expect.stringContaining(
+        'it is used by Query Lambda "shop.sales", Query Lambda "other.sales". Change or delete these first.',
+      ),
     });
   });
 
