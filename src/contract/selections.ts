@@ -52,8 +52,8 @@ export const selections = {
         .trim()
         .min(1)
         .max(CONDITION_CHARS_MAX)
-        .optional()
-        .describe('SQL condition over the fields, as after WHERE'),
+        .describe('SQL condition over the fields, as after WHERE')
+        .optional(),
       ids: z.array(z.string()).min(1).max(DOCUMENTS_MAX).optional().describe('Instead of a condition: these documents'),
       shown: z
         .string()

@@ -1,15 +1,15 @@
 import type { AnyOperation } from '../../contract/contract.ts';
 import { isObject, stringifyJson } from '../../contract/json/json.ts';
+import type { Client } from '../../http/client.ts';
 import { toolName } from './catalog.ts';
 import { type Arguments, nameOf } from './relations.ts';
-import type { ToolContext } from './tool.ts';
 
 /** What was before a change that goes to no trash, so that the conversation itself has what undoes it. */
 
 /** What a call of an operation moves away from: a tag's version, an alias's collections; undefined: nothing, or not known. */
 export async function wasBefore(
   operation: AnyOperation,
-  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  { client, signal }: { client: Client; signal: AbortSignal | undefined },
   input: Arguments,
 ): Promise<unknown> {
   const workspace = String(input['workspace']);
