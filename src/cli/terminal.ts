@@ -3,13 +3,13 @@ import { plainText } from './log.ts';
 
 /**
  * The text typed by the person at the terminal, trimmed; undefined if there is no terminal, so that no program can
- * answer. `prompt` may contain anything: it is shown as plain text.
+ * answer. `prompt` may contain anything: it is shown as plain text. Rejects with an AbortError once `until` aborts.
  */
-export async function askAtTerminal(prompt: string): Promise<string | undefined> {
+export async function askAtTerminal(prompt: string, until?: AbortSignal): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return (await terminal.question(plainText(prompt))).trim();
+    return (await terminal.question(plainText(prompt), until === undefined ? {} : { signal: until })).trim();
   } finally {
     terminal.close();
   }

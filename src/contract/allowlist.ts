@@ -9,6 +9,7 @@ export const AllowlistEntry = resource({
   ip_address: z.string().describe('One IPv4 or IPv6 address, or a range in CIDR notation'),
   creator_email: z.string(),
   created_at: Timestamp,
+  warnings: z.array(z.string()).describe('Of what was just added: what its range holds'),
 });
 export type AllowlistEntry = z.infer<typeof AllowlistEntry>;
 

@@ -2,12 +2,17 @@ import * as z from 'zod';
 import { counted } from './in-words.ts';
 
 /**
- * What a delete removes, by the plural noun of its kind: how many and, if it matters which ones, a digest of them. What
- * could not be counted is absent.
+ * What a delete removes, by the plural noun of its kind: how many and, if it matters which ones or as what, a digest of
+ * them and a mark of their state. What could not be counted is absent.
  */
 export const Extent = z.record(
   z.string().min(1).max(64),
-  z.object({ count: z.int().min(0), which: z.string().max(128).optional() }),
+  z.object({
+    count: z.int().min(0),
+    which: z.string().max(128).optional(),
+    /** Changes when one of them does; fewer of them are the same. */
+    state: z.string().max(128).optional(),
+  }),
 );
 export type Extent = z.infer<typeof Extent>;
 
@@ -23,6 +28,7 @@ export function growth(agreed: Extent, now: Extent): string | undefined {
     if (after === undefined) found.push(`its ${kind} cannot be counted any more`);
     else if (more > 0) found.push(`${counted(more, kind)} came`);
     else if (before !== undefined && before.which !== after.which) found.push(`it has other ${kind} than before`);
+    else if (before !== undefined && before.state !== after.state) found.push(`its ${kind} were changed`);
   }
   return found.length === 0 ? undefined : found.join(' and ');
 }

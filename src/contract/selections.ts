@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DOCUMENTS_MAX } from './documents.ts';
 import { CollectionParam, resource, Timestamp, WorkspaceParam } from './fields.ts';
 import type { Contract } from './row.ts';
 
@@ -8,7 +9,7 @@ export const CONDITION_CHARS_MAX = 2_000;
 /** How long a selection waits to be deleted: a human's time to answer, and the asker's to come back. */
 export const SELECTION_TTL_MS = 20 * 60 * 1_000;
 
-/** The documents of a collection for which a condition holds, as of one moment. */
+/** The documents of a collection for which a condition holds, or that are named, as of one moment. */
 export const Selection = resource({
   selection: z.string().describe('Id; null: there are no such documents, and nothing is kept'),
   documents: z.number(),
@@ -17,6 +18,7 @@ export const Selection = resource({
   selected_at: Timestamp,
   expires_at: Timestamp,
   warnings: z.array(z.string()).describe('As of a query'),
+  ids: z.array(z.string()).describe('Of those that were named, which are there; null for a condition'),
 });
 export type Selection = z.infer<typeof Selection>;
 
@@ -39,7 +41,8 @@ export const selections = {
     method: 'POST',
     path,
     title: 'Select documents by a condition',
-    summary: 'Keep the _id of all documents for which a condition holds now, to delete these.',
+    summary:
+      'Keep the _id of all documents for which a condition holds now, or of named ones, to delete these as they are.',
     effect: 'read',
     role: 'member',
     params,
@@ -49,7 +52,9 @@ export const selections = {
         .trim()
         .min(1)
         .max(CONDITION_CHARS_MAX)
-        .describe('SQL condition over the fields, as after WHERE'),
+        .describe('SQL condition over the fields, as after WHERE')
+        .optional(),
+      ids: z.array(z.string()).min(1).max(DOCUMENTS_MAX).optional().describe('Instead of a condition: these documents'),
       shown: z
         .string()
         .min(1)

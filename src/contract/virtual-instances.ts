@@ -36,7 +36,7 @@ export const VirtualInstance = resource({
 export type VirtualInstance = z.infer<typeof VirtualInstance>;
 
 const path = '/v1/orgs/self/virtualinstances/{virtualInstanceId}';
-const params = z.object({ virtualInstanceId: z.string().min(1).describe('UUID') });
+const params = z.object({ virtualInstanceId: z.string().min(1).describe('UUID, or main') });
 
 export const virtualInstances = {
   getVirtualInstance: {

@@ -244,6 +244,8 @@ export interface Kept {
   docCount: number;
   /** Bytes of these documents as JSON text, estimated. */
   bytes: number;
+  /** The ids of a few of them. */
+  ids: string[];
 }
 
 export interface Restored {

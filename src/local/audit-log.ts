@@ -40,8 +40,11 @@ export interface AuditLogOptions extends Partial<AuditLimits> {
 
 /** Appends to the audit file of a data folder; several processes may do so at once. */
 export interface AuditLog {
-  /** Never throws: if the file cannot be written, the log says so, once until it can be written again. */
-  append(record: object): void;
+  /**
+   * Whether the record is in the file. Never rejects: if the file cannot be written, the log says so, once until it can be
+   * written again.
+   */
+  append(record: object): Promise<boolean>;
   /** Resolves when everything appended is written, or has failed. */
   settled(): Promise<void>;
 }
@@ -56,33 +59,37 @@ export interface AuditLog {
 export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): AuditLog {
   const { bytesMax = AUDIT_BYTES_MAX, filesMax = AUDIT_FILES_MAX } = limits;
   let folder: Promise<string> | undefined;
-  let pending = Promise.resolve();
+  let pending: Promise<unknown> = Promise.resolve();
   let isFailing = false;
   let lastAside = 0;
 
-  async function write(record: object): Promise<void> {
+  async function write(record: object): Promise<boolean> {
     try {
       folder ??= openFolder(dataDir).then(({ path }) => path);
       const path = await folder;
       const size = appendLine(join(path, FILE), JSON.stringify(record));
       isFailing = false;
-      if (size < bytesMax) return;
+      if (size < bytesMax) return true;
       // The names sort in the order of the files: none share a millisecond, and none is earlier if the clock is set
       // back.
       lastAside = Math.max(Date.now(), lastAside + 1);
       putAside(path, new Date(lastAside), { bytesMax, filesMax });
+      return true;
     } catch (error) {
       folder = undefined;
       if (!isFailing) log.warn({ err: error }, 'tool calls cannot be written to the audit log');
       isFailing = true;
+      return false;
     }
   }
 
   return {
     append(record) {
-      pending = pending.then(() => write(record));
+      const written = pending.then(() => write(record));
+      pending = written;
+      return written;
     },
-    settled: () => pending,
+    settled: async () => void (await pending),
   };
 }
 

@@ -40,7 +40,8 @@ export interface AuditRecord {
 export interface Audit {
   /** How the client is connected, e.g. `stdio`. */
   transport: string;
-  observe(record: AuditRecord): void;
+  /** May resolve to false: the record could not be written. */
+  observe(record: AuditRecord): unknown;
 }
 
 export interface Caller {
@@ -68,7 +69,8 @@ const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
 export interface OpenRecord {
   /** Wraps `human` so that the answers are recorded. */
   watched(human: Human): Human;
-  end(result: ToolResult | InputRequiredResult): void;
+  /** Resolves to false if it could not be written. */
+  end(result: ToolResult | InputRequiredResult): Promise<boolean>;
 }
 
 /** Starts the record of a call. */
@@ -84,9 +86,9 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
         return verdict;
       },
     }),
-    end: (result) => {
+    end: async (result) => {
       const guard = verdict?.kind === 'refused' ? verdict.code : verdict?.kind;
-      audit.observe({
+      const written = audit.observe({
         time,
         ...whoCalls(caller, audit),
         tool: tool.listing.name,
@@ -95,6 +97,7 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
         duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
         ...sizeOf(result),
       });
+      return (await written) !== false;
     },
   };
 }

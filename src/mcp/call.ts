@@ -44,8 +44,21 @@ export async function runTool(run: Run): Promise<ToolResult | InputRequiredResul
   if (run.audit === undefined) return runOnce(run);
   const record = openRecord(run.tool, run.args, run.caller ?? { principal: '' }, run.audit);
   const result = await runOnce({ ...run, human: record.watched(run.human) });
-  record.end(result);
-  return result;
+  const written = record.end(result);
+  // Only of what deletes somebody has to know before it is forgotten; nothing else waits for the file.
+  if (run.tool.blast === undefined || !('structuredContent' in result) || result['isError'] === true) return result;
+  return (await written) ? result : unrecorded(result as ToolResult);
+}
+
+const UNRECORDED = 'This call could not be written to the audit log; is the disk full? Tell the human.';
+
+function unrecorded(result: ToolResult): ToolResult {
+  const [{ text }, ...links] = result.content;
+  return {
+    ...result,
+    content: [{ type: 'text', text: `${text}\n${UNRECORDED}` }, ...links],
+    structuredContent: { ...result.structuredContent, not_recorded: UNRECORDED },
+  };
 }
 
 /** Answers of a human that are a no; all others leave the question open. */

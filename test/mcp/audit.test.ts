@@ -6,6 +6,7 @@ import { callTool } from '../../src/mcp/call.ts';
 import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
 import { fakeClient } from './fake-client.ts';
+import { ARGS, shop } from './guard/guard-desk.ts';
 import { agree, PEERS } from './peers.ts';
 
 function toolNamed(name: string) {
@@ -108,6 +109,19 @@ describe('callTool()', () => {
     await callTool({ client, name: 'list_workspaces', args: {}, confirm: async () => false, audit });
     expect(records).toMatchObject([{ principal: 'terminal', transport: 'call', tool: 'list_workspaces' }]);
     expect(records[0]).not.toHaveProperty('era');
+  });
+});
+
+describe('a deletion', () => {
+  it('says where it could not be recorded, and nothing else does', async () => {
+    const { client } = shop();
+    const audit = { transport: 'call', observe: async () => false };
+    const call = (name: string, args: object) =>
+      callTool({ client, name, args: { ...args }, guard: 'off', confirm: async () => true, audit });
+    const deleted = await call('delete_collection', ARGS);
+    expect(deleted.structured['not_recorded']).toContain('could not be written to the audit log');
+    expect(deleted.text).toContain('could not be written to the audit log');
+    expect((await call('list_workspaces', {})).structured).not.toHaveProperty('not_recorded');
   });
 });
 

@@ -21,6 +21,9 @@ async function lastLine(tool: string, about: () => unknown, offered?: ReadonlyMa
     getCollection: () => ({ name: 'c', stats: { doc_count: 3 } }),
     listCollectionAliases: () => [],
     listCollectionLambdas: () => [],
+    selectDocuments: () => {
+      throw notFound('There is no endpoint at this path.');
+    },
     runQuery: () => ({ results: [{ n: 1 }] }),
     getLambdaVersion: () => ({ version: 'v' }),
     listLambdaVersions: () => [{ version: 'v' }, { version: 'u' }],

@@ -60,13 +60,14 @@ function list(waiting: readonly Approval[]): number {
   return 0;
 }
 
-async function answer(client: Client, { code, status, message, typed_name: name, shown }: Approval): Promise<number> {
+async function answer(client: Client, asked: Approval): Promise<number> {
+  const { code, status, message, typed_name: name, shown } = asked;
   if (status !== 'pending') throw new ApiError('invalid_input', `The question ${code} was ${status} already.`);
   const how =
     name == null
       ? 'y to approve, n to decline, Enter to leave it open: '
       : `Type ${name} to approve, no to decline, Enter to leave it open: `;
-  const typed = await askAtTerminal(`${message}\n${how}`);
+  const typed = await askInTime(`${message}\n${how}`, asked);
   if (typed === undefined) {
     throw new ApiError('forbidden', 'Nothing was answered: this needs a person at a terminal. Run it in one.');
   }
@@ -89,6 +90,26 @@ async function answer(client: Client, { code, status, message, typed_name: name,
       : 'Declined. Nothing was changed.\n',
   );
   return 0;
+}
+
+/** Whoever asked asks anew once the time is over, so nobody is kept at a question that takes no answer. */
+async function askInTime(prompt: string, { code, expires_at: until }: Approval): Promise<string | undefined> {
+  const left = Date.parse(until ?? '') - Date.now();
+  if (Number.isNaN(left)) return askAtTerminal(prompt);
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(), Math.max(0, left));
+  try {
+    return await askAtTerminal(prompt, end.signal);
+  } catch (error) {
+    if (!end.signal.aborted) throw error;
+    process.stderr.write('\n');
+    throw new ApiError(
+      'not_found',
+      `Nothing was answered: the time of the question ${code} is over. The assistant can ask again.`,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The name is compared before anything else, since it may be "no". */

@@ -1,7 +1,9 @@
 import type { ApiError } from '../../contract/errors.ts';
 import type { Extent } from '../../contract/extent.ts';
+import { LATEST } from '../../contract/lambdas.ts';
 import { distinctText } from '../../contract/visible.ts';
 import type { Client } from '../../http/client.ts';
+import { againCall } from '../tools/before.ts';
 import type { RowTool } from '../tools/catalog.ts';
 import { type Arguments, nounOf, pathArguments, pathParameters } from '../tools/relations.ts';
 import { namedDocuments } from './named-documents.ts';
@@ -15,8 +17,8 @@ import {
   vainRefusal,
 } from './refusals.ts';
 import { digest } from './signed-states.ts';
-import { admittedLine, contentsUnder, documentCount, extentOf, thingLines, whatOf } from './survey.ts';
-import { findTarget, fingerprint, listed, namedBy, type Read, siblingCount } from './target.ts';
+import { admittedLine, contentsUnder, documentCount, extentOf, stateOf, thingLines, whatOf } from './survey.ts';
+import { findTarget, fingerprint, listed, namedBy, nextLatest, quoted, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
 /** Deleting this many documents is as severe as deleting a collection. */
@@ -38,7 +40,11 @@ export interface Blast {
   extent: Extent;
   /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;
-  /** For documents selected by a condition: the selection, and what the service says of the condition. */
+  /** Which names answer otherwise once it is done, for the answer as well. */
+  afterwards?: readonly string[] | undefined;
+  /** The call that makes it again, if it does not go to the trash and one does. */
+  again?: string | undefined;
+  /** For documents: the selection of those that go, as they are; of a condition also what the service says of it. */
   selection?: string | undefined;
   warnings?: readonly string[] | undefined;
 }
@@ -68,12 +74,12 @@ export interface Impact extends Blast {
  * possible: no delete of the API is conditional on the number counted.
  *
  * Rejects if it makes no sense to ask a human: `not_found` if there is no target, or the service's own error if it
- * would refuse the delete.
+ * would refuse the delete. `shown`: see `Human`.
  */
-export async function blastRadius(asking: Asking, tool: RowTool, args: Arguments): Promise<Blast> {
+export async function blastRadius(asking: Asking, tool: RowTool, args: Arguments, shown?: string): Promise<Blast> {
   const unnamable = nameRefusal(deletionOf(tool, args));
   if (unnamable !== undefined) throw unnamable;
-  const { refusal, lines: _, until: __, ...blast } = await impactOf(asking, tool, args);
+  const { refusal, lines: _, until: __, ...blast } = await impactOf(asking, tool, args, shown);
   if (refusal !== undefined) throw refusal;
   return blast;
 }
@@ -87,7 +93,12 @@ function deletionOf({ row }: RowTool, args: Arguments): Deletion {
  * Finds out what a delete means: the target, its documents or the named ones, what lies below it and what depends on it.
  * How to find out is read from the contract's paths, so this works for every endpoint that deletes. Rejects `not_found`.
  */
-export async function impactOf({ client, signal, offered }: Asking, tool: RowTool, args: Arguments): Promise<Impact> {
+export async function impactOf(
+  { client, signal, offered }: Asking,
+  tool: RowTool,
+  args: Arguments,
+  shown?: string,
+): Promise<Impact> {
   const { row } = tool;
   const { path } = row;
   const deletion = deletionOf(tool, args);
@@ -103,7 +114,7 @@ export async function impactOf({ client, signal, offered }: Asking, tool: RowToo
   });
   const found = exact
     ? await ofThing({ deletion, target, under, read, about, client, args, signal })
-    : await ofNamed(client, args, documentCount(target), signal);
+    : await ofNamed(client, args, { documents: documentCount(target), shown, signal });
   const what = whatOf(row.title, pathParameters(path), args);
   const { noun, name } = deletion;
   return {
@@ -111,6 +122,7 @@ export async function impactOf({ client, signal, offered }: Asking, tool: RowToo
     refusal: (await roleRefusal(deletion, read)) ?? found.refusal,
     what,
     undo,
+    again: againCall(tool.operation, args, target),
     until,
     message: questionOf(what, found.lines, undo),
     typedName: found.isSevere && noun !== undefined ? name : undefined,
@@ -124,7 +136,7 @@ export function questionOf(what: string, lines: readonly string[], undo: string)
   return distinctText([`${what}.`, ...lines, undo].join('\n'));
 }
 
-interface Found extends Pick<Impact, 'lines' | 'refusal' | 'extent' | 'existing'> {
+interface Found extends Pick<Impact, 'lines' | 'refusal' | 'extent' | 'existing' | 'selection' | 'afterwards'> {
   isSevere: boolean;
   isLast: boolean;
 }
@@ -145,11 +157,17 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   const vain = nameRefusal(deletion) ?? (await vainRefusal(deletion, target, { read, about }));
   const lines: string[] = [];
   const extent: Extent = {};
+  const afterwards: string[] = [];
   if (row.refuses?.last === true) {
     for (const { kind, names } of await namedBy(read, row.path, name)) {
       lines.push(`Its ${kind} go with it: ${listed(names)}.`);
+      afterwards.push(`Calls by ${listed(names)} fail from then on.`);
       extent[kind] = extentOf(names);
     }
+    const next = await nextLatest(read, row.path, name);
+    if (next !== undefined)
+      afterwards.push(`Callers of "${LATEST}" get the older version ${quoted(next)} from then on.`);
+    lines.push(...afterwards);
   }
   const isLast = row.whenLast !== undefined && (await siblingCount(read, row.path)) === 1;
   if (isLast) lines.push(row.whenLast ?? '');
@@ -159,7 +177,7 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   }
   lines.push(...thingLines(target), ...under.lines);
   const documents = documentCount(target);
-  if (documents !== undefined) extent['documents'] = { count: documents };
+  if (documents !== undefined) extent['documents'] = { count: documents, ...stateOf(target) };
   Object.assign(extent, under.extent);
   const takesKey = await takesOwnKey(deletion, { ...more, about });
   if (takesKey !== false) lines.push(lockedOutLine(takesKey === true));
@@ -167,27 +185,25 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   return {
     lines,
     extent,
-    refusal: vain ?? contentsRefusal(deletion, under.found),
+    refusal: vain ?? contentsRefusal(deletion, under),
     isSevere: row.severe === true || takesKey !== false || holdsSome,
     isLast,
+    afterwards,
   };
 }
 
-async function ofNamed(
-  client: Client,
-  args: Arguments,
-  documents: number | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Found> {
+async function ofNamed(client: Client, args: Arguments, asked: Parameters<typeof namedDocuments>[3]): Promise<Found> {
   const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
-  const none = { refusal: undefined, extent: {}, isLast: false, isSevere: false };
+  const none = { refusal: undefined, extent: {}, isLast: false, isSevere: false, afterwards: [] };
   if (named === undefined) return { ...none, lines: [] };
-  const { line, count, existing } = await namedDocuments(client, args, named, documents, signal);
-  const which = existing === undefined ? {} : { which: digest([...existing].sort()) };
+  const { line, count, existing, selection } = await namedDocuments(client, args, named, asked);
+  // By the selection the ones that were shown are found again, as they were.
+  const which = existing === undefined ? {} : { which: selection ?? digest([...existing].sort()) };
   return {
     ...none,
     lines: [line],
     existing,
+    selection,
     extent: count === undefined ? {} : { documents: { count, ...which } },
     isSevere: (count ?? named.length) >= MANY_DOCUMENTS,
   };

@@ -32,7 +32,14 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
   const { trash, ...data } = answer.data;
   const by = consent?.kind === 'approved' ? `Confirmed by ${BY[consent.by]}` : 'Nobody was asked: the guard is off';
   const { id, until, how } = undoOf(trash, offered);
-  const undo = until === undefined ? blast.undo : `It can be undone until ${until}: ${how}.`;
+  const undo =
+    deletedOf(data) === 0
+      ? 'Nothing was deleted'
+      : until === undefined
+        ? blast.again === undefined
+          ? blast.undo.replace(/\.$/, '')
+          : `This makes it again: ${blast.again}`
+        : `It can be undone until ${until}: ${how}`;
   return {
     ...answer,
     brief: (all) =>
@@ -40,7 +47,9 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
         Object.entries(all).filter(([key, value]) => TOLD.has(key) && !(key === 'counts' && hasOnlyDeleted(value))),
       ),
     data: {
-      done: `${past(blast.what)}${goneWith(blast, data)}. ${by}. ${undo}`,
+      done: [`${past(blast.what)}${goneWith(blast, data)}.`, ...(blast.afterwards ?? []), `${by}.`, `${undo}.`].join(
+        ' ',
+      ),
       ...(id === undefined ? {} : { trash_id: id, undo_until: until }),
       ...data,
     },
@@ -68,10 +77,17 @@ function past(what: string): string {
   return what.replace(/^(Delete|Remove)\b/, '$1d');
 }
 
-/** How much went: as the service counted it, or as it was when the human was asked. */
-function goneWith({ extent }: Blast, { counts, deleted, left }: Fenced['data']): string {
+/** How many documents went, as the service counted them; undefined if something else did. */
+function deletedOf({ counts, deleted }: Fenced['data']): number | undefined {
   const done = typeof deleted === 'number' ? deleted : isObject(counts) ? (counts['DELETED'] ?? 0) : undefined;
-  if (typeof done === 'number') {
+  return typeof done === 'number' ? done : undefined;
+}
+
+/** How much went: as the service counted it, or as it was when the human was asked. */
+function goneWith({ extent }: Blast, data: Fenced['data']): string {
+  const done = deletedOf(data);
+  if (done !== undefined) {
+    const { left } = data;
     const rest =
       typeof left === 'number' && left > 0 ? `, of ${counted(done + left, 'documents')} that were counted` : '';
     return `: ${counted(done, 'documents')}${rest}`;

@@ -66,11 +66,20 @@ export async function roleRefusal({ row, noun, name }: Deletion, read: Read): Pr
   return refusal('forbidden', noun, name, `it needs the role ${row.role}, and the API key has ${ROLES[rank]}.`);
 }
 
-/** Refuses where something that must be empty is not; `contents` has a line for each kind. */
-export function contentsRefusal({ row, noun, name }: Deletion, contents: readonly string[]): ApiError | undefined {
-  if (contents.length === 0 || row.refuses?.contents !== true) return undefined;
-  return refusal('dependent_resources', noun, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
+/** Refuses where something that must be empty is not, or is used: only what is in the way is named. */
+export function contentsRefusal(
+  { row, noun, name }: Deletion,
+  { found, users }: { found: readonly string[]; users: readonly string[] },
+): ApiError | undefined {
+  if (found.length === 0 || row.refuses?.contents !== true) return undefined;
+  if (noun === 'workspace')
+    return refusal('dependent_resources', noun, name, `it is not empty. ${found.join(' ')} Delete these first.`);
+  const rest = users.length - USERS_MAX;
+  const by = `${users.slice(0, USERS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return refusal('dependent_resources', noun, name, `it is used by ${by}. Change or delete these first.`);
 }
+
+const USERS_MAX = 20;
 
 /** Whether a delete removes the API key of this call itself; undefined if the service does not say. */
 export async function takesOwnKey(

@@ -14,6 +14,8 @@ export interface Contents {
   lines: string[];
   /** Those of them about existing things. */
   found: string[];
+  /** These, each as the service names what uses something: `alias "shop.recent"`. */
+  users: string[];
   extent: Extent;
 }
 
@@ -24,6 +26,7 @@ export async function contentsUnder(
 ): Promise<Contents> {
   const lines: string[] = [];
   const found: string[] = [];
+  const users: string[] = [];
   const extent: Extent = {};
   for (const { operation, kind } of contentsOf(path)) {
     const items = await read(operation).catch(() => undefined);
@@ -40,9 +43,13 @@ export async function contentsUnder(
     if (items.length === 0) continue;
     const tags = kind === 'lambdas' ? await tagsOf(client, items as Arguments[], signal) : [];
     found.push(contentLine(kind, names, items, tags));
+    users.push(...names.map((name) => `${USERS[kind] ?? singular(kind)} ${quoted(name)}`));
   }
-  return { lines: [...lines, ...found], found, extent };
+  return { lines: [...lines, ...found], found, users, extent };
 }
+
+/** What the service calls those that use a collection or an alias. */
+const USERS: Readonly<Record<string, string>> = { aliases: 'alias', lambdas: 'Query Lambda' };
 
 export function extentOf(names: readonly (string | undefined)[]): Extent[string] {
   return { count: names.length, which: digest([...names].sort()) };
@@ -51,6 +58,15 @@ export function extentOf(names: readonly (string | undefined)[]): Extent[string]
 export function documentCount(target: unknown): number | undefined {
   const count = statsOf(target)['doc_count'];
   return typeof count === 'number' ? count : undefined;
+}
+
+/**
+ * What changes whenever documents of a collection are added, replaced or patched, but not when they only go; nothing if
+ * the service does not say.
+ */
+export function stateOf(target: unknown): { state?: string } {
+  const written = statsOf(target)['bytes_inserted'];
+  return typeof written === 'number' ? { state: String(written) } : {};
 }
 
 function statsOf(target: unknown): Arguments {

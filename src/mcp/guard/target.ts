@@ -61,6 +61,18 @@ export async function namedBy(read: Read, path: string, name: string): Promise<{
   return found.filter(({ names }) => names.length > 0);
 }
 
+/** The version that `latest` is on once the one that a path names is gone; undefined: it stays where it is, or is not known. */
+export async function nextLatest(read: Read, path: string, name: string): Promise<string | undefined> {
+  const last = pathParameters(path).at(-1) ?? '';
+  const [tags, versions] = await Promise.all(
+    (['listLambdaTags', 'listLambdaVersions'] as const).map((operation) => read(operation).catch(() => undefined)),
+  );
+  if (!Array.isArray(tags) || !Array.isArray(versions)) return undefined;
+  const latest = (tags as Arguments[]).find((item) => item['tag_name'] === LATEST)?.[last];
+  if (nameOf(latest, last) !== name) return undefined;
+  return versions.map((one) => nameOf(one, last)).find((one) => one !== name);
+}
+
 /** The fields that tell a thing from another one of the same name, or from itself before it was pointed elsewhere. */
 const IDENTITY = [
   'id',

@@ -59,11 +59,14 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
     ...result,
     ...(description === undefined ? {} : { description }),
   });
-  const parts = [next, breakWarning(parameters, result), unknownWarning(result), nullWarning(result)].filter(
-    (part) => part !== undefined,
-  );
+  const parts = [next, breakWarning(parameters, result), unknownWarning(result), nullWarning(result)]
+    .concat(data['verdict'] === 'compatible' && isChanged ? [SAME_CALLS] : [])
+    .filter((part) => part !== undefined);
   return { data, next: parts.join(' ') || undefined };
 }
+
+const SAME_CALLS =
+  'Compatible means: the same calls work, and columns that were there stay with their types. Changed SQL or defaults can give other rows.';
 
 /** Whether what calls the one can call the other instead. */
 type Verdict = 'same' | 'compatible' | 'breaks callers' | 'unknown';

@@ -6,8 +6,10 @@ import { type Selection, selections } from '../../contract/selections.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, lineText } from '../fence.ts';
 import { aboutOnce, type Blast, keptUntil, MANY_DOCUMENTS, questionOf, undoLine } from '../guard/blast.ts';
+import { isUnknownEndpoint } from '../guard/named-documents.ts';
 import { whatOf } from '../guard/survey.ts';
 import { fingerprint } from '../guard/target.ts';
+import { presentWrites } from '../results.ts';
 import { DONE_OUTPUT } from './catalog.ts';
 import { handTool } from './hand-tool.ts';
 import type { Arguments } from './relations.ts';
@@ -81,20 +83,58 @@ async function deleteWhere({ client, signal }: ToolContext, input: WhereInput, b
     timeoutMs: DELETE_TIMEOUT_MS,
     tellTrash: true,
   });
-  const rest = (left ?? 0) > 0 ? { left, left_because: 'changed or gone since the human was asked' } : {};
   return {
     data: {
       deleted,
-      ...rest,
+      ...leftOf(left),
       ...(stopped == null ? {} : { stopped }),
       // Nobody may have been asked, and whoever was does not tell the assistant.
       ...(blast?.warnings?.length ? { warnings: blast.warnings } : {}),
       ...('trash' in more ? { trash: more['trash'] } : {}),
     },
-    next:
-      stopped == null
-        ? undefined
-        : 'It stopped before its end, and what was deleted until then is in the trash. Tell the human before calling again.',
+    next: stopped == null ? undefined : STOPPED,
+  };
+}
+
+const STOPPED =
+  'It stopped before its end, and what was deleted until then is in the trash. Tell the human before calling again.';
+
+/** What of a selection stays, and why. */
+function leftOf(left: number | null | undefined): { left?: number; left_because?: string } {
+  return (left ?? 0) > 0 ? { left: left ?? 0, left_because: 'changed or gone since the human was asked' } : {};
+}
+
+/**
+ * Deletes documents named one by one, as they were when the human was asked; undefined if they could not be selected. Each
+ * of the `_id` counts once, however often it is named.
+ */
+export async function deleteNamed(
+  { client, signal }: ToolContext,
+  { workspace, collection, data }: Arguments,
+  { selection, existing }: Blast,
+): Promise<Fenced | undefined> {
+  if (selection === undefined || existing === undefined || !Array.isArray(data)) return undefined;
+  const target = { workspace: String(workspace), collection: String(collection), selection };
+  const answer = await client.deleteSelected(target, { signal, timeoutMs: DELETE_TIMEOUT_MS, tellTrash: true });
+  const { deleted, left, stopped, ...more } = answer;
+  const named = new Set(data.map((one: unknown) => String((one as { _id?: unknown } | null)?._id)));
+  const status = (_id: string) => ({ _id, status: 'DELETED' });
+  const shown = presentWrites({ data: [...named].map(status) }, { existing });
+  const counts = { ...(shown.data['counts'] as object), DELETED: deleted ?? 0 };
+  const { ids, last_offset: _, ...rest } = shown.data;
+  const isWhole = deleted === existing.size;
+  return {
+    ...shown,
+    data: {
+      ...rest,
+      counts,
+      // Which of them stay is not known.
+      ...(isWhole ? { ids } : {}),
+      ...leftOf(left),
+      ...(stopped == null ? {} : { stopped }),
+      ...('trash' in more ? { trash: more['trash'] } : {}),
+    },
+    next: stopped == null ? shown.next : STOPPED,
   };
 }
 
@@ -103,8 +143,7 @@ async function orUnknown<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const isKnown = error instanceof ApiError && error.details.messageKey !== undefined;
-    if (isKnown || !(error instanceof ApiError) || error.code !== 'not_found') throw error;
+    if (!isUnknownEndpoint(error)) throw error;
     const most = DOCUMENTS_MAX.toLocaleString('en-US');
     throw new ApiError(
       'not_found',
@@ -125,7 +164,7 @@ export function deleteWhereTool(): Tool {
     title: 'Delete documents by a condition',
     description:
       'Delete all documents of a collection for which a condition holds, at most 1,000,000. A human is asked first.',
-    shape: { ...params.shape, where: body.shape.where },
+    shape: { ...params.shape, where: body.shape.where.unwrap() },
     output: DONE_OUTPUT,
     blast: blastOf,
     run: deleteWhere,

@@ -13,10 +13,11 @@ import { BUDGET, presentList, presentRecord, presentWrites, ROWS_FETCHED } from 
 import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
 import { readArguments, renamedIn } from './arguments.ts';
+import { wasBefore } from './before.ts';
 import { type RowTool, rowTool as rowToolFor, rowTools, toolsetOf, willIssue } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { copyTool } from './copy.ts';
-import { deleteWhereTool } from './delete-where.ts';
+import { deleteNamed, deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
 import { impactTool } from './impact.ts';
@@ -50,14 +51,20 @@ function toolOf(rowTool: RowTool): Tool {
     },
     renamed: (sent) => renamedIn(rowTool.arguments, sent),
     ...(row.effect === 'delete'
-      ? { blast: (context: ToolContext, input: Arguments) => blastRadius(context, rowTool, input) }
+      ? {
+          blast: (context: ToolContext, input: Arguments, shown?: string) =>
+            blastRadius(context, rowTool, input, shown),
+        }
       : {}),
     run: async (context, input, blast) => {
       const { client, signal } = context;
       if (willIssue(rowTool, input)) return callIssuing(rowTool, context, input);
+      const deleted = blast && rowTool.kind === 'writes' ? await deleteNamed(context, input, blast) : undefined;
+      if (deleted !== undefined) return deleted;
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const tellTrash = row.trash;
+      const was = await wasBefore(rowTool.operation, context, input);
       const answer = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
       const told = await lambdasShown(rowTool.operation, context, input, answer);
       if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
@@ -73,7 +80,10 @@ function toolOf(rowTool: RowTool): Tool {
         return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
       const shown = rowTool.operation === 'validateQuery' ? { valid: true, ...(result as object) } : result;
-      return presentRecord(shown, row.effect === 'read' ? undefined : input);
+      return presentRecord(
+        was === undefined ? shown : { was, ...(shown as object) },
+        row.effect === 'read' ? undefined : input,
+      );
     },
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),

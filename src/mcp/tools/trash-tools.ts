@@ -19,6 +19,8 @@ const ON_ITS_MACHINE = {
 const RESTORED_IN_PART =
   'Documents whose _id exists again stay in the trash: skipped_ids names them. Ask the human which of the two is wanted.';
 
+const ALL_THERE = 'Nothing is missing; if the human wants a tag on this version, tag_lambda_version moves it.';
+
 export function listTrashTool(): Tool {
   return handTool({
     name: 'list_trash',
@@ -53,7 +55,8 @@ export function restoreTool(): Tool {
     output: DONE_OUTPUT,
     needs: ON_ITS_MACHINE,
     run: restore,
-    next: ({ code }) => {
+    next: ({ code, message }) => {
+      if (message.endsWith('There is nothing to restore.')) return ALL_THERE;
       if (code === 'already_exists')
         return 'To keep both, copy the one that is there under another name first (copy_collection, create_lambda).';
       if (code === 'dependent_resources') return 'Call again in a while; list_trash shows how much is in it.';

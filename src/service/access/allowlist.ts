@@ -1,6 +1,6 @@
 import type { AllowlistEntry } from '../../contract/allowlist.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { contains, isLoopback, parseRange } from '../app/addresses.ts';
+import { type AddressRange, contains, firstOf, isLoopback, parseRange } from '../app/addresses.ts';
 import type { Origin } from '../app/origin.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, requireAllowlistEntry } from '../catalog/not-found.ts';
@@ -55,7 +55,8 @@ export function createAllowlistEntry(
 ): Promise<AllowlistEntry> {
   const { catalog } = ctx;
   const what = `Cannot add "${input.name}" to the IP allowlist`;
-  if (parseRange(input.ip_address) === undefined) {
+  const range = parseRange(input.ip_address);
+  if (range === undefined) {
     throw new ApiError(
       'invalid_input',
       `${what}: "ip_address" ${JSON.stringify(input.ip_address.slice(0, SHOWN_MAX))} is neither an IP address nor a range in CIDR notation. Write it as in "203.0.113.7", "203.0.113.0/24" or "2001:db8::/32".`,
@@ -82,8 +83,24 @@ export function createAllowlistEntry(
         `${what}: ${lockedOut(ctx.origin, `"${input.ip_address}" does not hold it`)}`,
       );
     }
-    return { changes: [put('allowlist', record.name, record)], result: toEntry(record) };
+    const warnings = rangeWarnings(input.ip_address, range);
+    const result = { ...toEntry(record), ...(warnings.length === 0 ? {} : { warnings }) };
+    return { changes: [put('allowlist', record.name, record)], result };
   });
+}
+
+/** What somebody may not have meant who wrote this range. */
+function rangeWarnings(written: string, range: AddressRange): string[] {
+  if (range.prefix === 0) {
+    const all = range.address.length === 4 ? 'IPv4' : 'IPv6';
+    return [`This range holds every ${all} address: with it, the allowlist refuses none of them.`];
+  }
+  const first = firstOf(range);
+  if (first.every((byte, index) => byte === range.address[index])) return [];
+  const from = range.address.length === 4 ? `, ${first.join('.')} being its first address` : '';
+  return [
+    `"${written}" has bits set behind its prefix: it lets the whole range in${from}. For one address leave the prefix out.`,
+  ];
 }
 
 /**

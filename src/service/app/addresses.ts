@@ -41,6 +41,11 @@ export function contains(range: AddressRange, address: Address): boolean {
   return rest === 0 || (range.address[whole] ?? 0) >> (8 - rest) === (address[whole] ?? 0) >> (8 - rest);
 }
 
+/** The first address of a range. */
+export function firstOf({ address, prefix }: AddressRange): Address {
+  return address.map((byte, index) => byte & (0xff << Math.max(0, 8 - Math.max(0, prefix - index * 8))) & 0xff);
+}
+
 /** Whether an address is a loopback address: `127.0.0.0/8` or `::1`. */
 export function isLoopback(address: Address): boolean {
   return address.length === 4 ? address[0] === 127 : address.every((byte, index) => byte === (index === 15 ? 1 : 0));

@@ -192,11 +192,11 @@ export function parentOf(workspace: string): string | undefined {
   return dot === -1 ? undefined : workspace.slice(0, dot);
 }
 
-/** The only virtual instance; throws `not_found` if `id` is given and differs. */
+/** The only virtual instance, by its id or its name; throws `not_found` for another one. */
 export function requireVirtualInstance(catalog: Catalog, id?: string): VirtualInstanceRecord {
   const record = catalog.all('virtualInstance').get(SELF);
   if (record === undefined) throw new ApiError('internal', 'The metadata holds no virtual instance.');
-  if (id === undefined || id.toLowerCase() === record.id) return record;
+  if (id === undefined || [record.id, 'main'].includes(id.toLowerCase())) return record;
   throw new ApiError(
     'not_found',
     `Virtual instance "${shortened(id)}" does not exist. The one of this service, "main", is "${record.id}".`,

@@ -191,7 +191,7 @@ const TRASHED = z.discriminatedUnion('kind', [
     documents: z.int(),
     /** Estimated size as JSON text. */
     bytes: z.int(),
-    /** Some of them; of entries of earlier versions, and of those that were restored in part, none. */
+    /** Some of them; of entries of earlier versions none. */
     ids: z.array(z.string()).optional(),
   }),
   z.object({

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
@@ -24,43 +24,85 @@ const STEP = 10_000;
 const EXAMPLES_MAX = 3;
 const EXAMPLE_CHARS_MAX = 300;
 
+/** What selects: a condition, or the `_id` of documents. */
+interface Selector {
+  where: string;
+  parameters: readonly Parameter[];
+  /** Tells selectors apart. */
+  by: string;
+  isNamed: boolean;
+}
+
 /**
- * Selects the documents for which a condition holds now. Throws `query_error` for anything but a condition over the
- * fields, and `content_too_large` for too many. Only what a human was `shown` is returned as it was then, if it is still
+ * Selects the documents for which a condition holds now, or those of the named ones that are there. Throws `query_error`
+ * for anything but a condition over the fields, and `content_too_large` for too many. Only what a human was `shown` is returned as it was then, if it is still
  * kept: whoever is asked for the first time sees what is there now.
  */
 export async function selectDocuments(
   ctx: CallContext,
-  input: Target & { where: string; shown?: string | null | undefined },
+  input: Target & {
+    where?: string | undefined;
+    ids?: readonly string[] | undefined;
+    shown?: string | null | undefined;
+  },
 ): Promise<Selection> {
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
-  const { where, shown } = input;
+  const selector = selectorOf(input);
+  const { shown } = input;
   const owner = ctx.caller.keyHash;
   if (shown != null) {
     const id = ctx.approvals.extentOf(owner, shown)?.['documents']?.which ?? shown;
-    const selected = ctx.selections.find(owner, collection.table, where, id);
+    const selected = ctx.selections.find(owner, collection.table, selector.by, id);
     if (selected !== undefined) return toSelection(selected);
   }
-  return toSelection(await select(ctx, collection, where));
+  return toSelection(await select(ctx, collection, selector));
 }
 
-async function select(ctx: CallContext, collection: CollectionRecord, where: string): Promise<New | Selected> {
+function selectorOf({ where, ids }: { where?: string | undefined; ids?: readonly string[] | undefined }): Selector {
+  if ((where === undefined) === (ids === undefined)) {
+    throw new ApiError('invalid_input', 'Cannot select documents: give either "where" or "ids".');
+  }
+  if (where !== undefined) return { where, parameters: [], by: `where ${where}`, isNamed: false };
+  const value = [...new Set(ids)];
+  const digest = createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+  const parameters = [{ name: 'ids', type: 'array' as const, value }];
+  return { where: '_id IN (SELECT unnest(:ids))', parameters, by: `ids ${digest}`, isNamed: true };
+}
+
+async function select(ctx: CallContext, collection: CollectionRecord, selector: Selector): Promise<New | Selected> {
+  if (selector.isNamed) return await selectNamed(ctx, collection, selector);
+  const { where } = selector;
   const { lists, examples, warnings } = await inCondition(async () => {
     await ctx.engine.checkCondition(where, ctx.signal);
     // Its count is only to refuse too many before all are read: what is told is the number of those selected.
     const count = await query(ctx, `SELECT count(*) ${fromOf(collection, where)}`);
     refuseTooMany(Number(count.rows[0]?.[0]), collection);
-    const lists = await listsOf(ctx, collection, where);
+    const lists = await listsOf(ctx, collection, selector);
     return { lists, examples: await examplesOf(ctx, collection, lists), warnings: count.warnings };
   });
-  const documents = lists.reduce((sum, { marks }) => sum + marks.length, 0);
-  refuseTooMany(documents, collection);
-  const { docCount } = await ctx.engine.stats(collection.table);
-  const { table } = collection;
-  const selected = { owner: ctx.caller.keyHash, table, where, documents, collectionDocuments: docCount, lists };
-  const found = { ...selected, examples, warnings };
-  return documents === 0 ? found : ctx.selections.add(found);
+  const found = await foundOf(ctx, collection, selector, lists);
+  refuseTooMany(found.documents, collection);
+  return added(ctx, { ...found, examples, warnings });
 }
+
+/** Whoever names documents knows them: there are no examples, and nothing to warn of. */
+async function selectNamed(ctx: CallContext, collection: CollectionRecord, selector: Selector) {
+  return added(ctx, await foundOf(ctx, collection, selector, await listsOf(ctx, collection, selector)));
+}
+
+async function foundOf(
+  ctx: CallContext,
+  { table }: CollectionRecord,
+  { by, isNamed }: Selector,
+  lists: readonly SelectedList[],
+): Promise<New> {
+  const documents = lists.reduce((sum, { marks }) => sum + marks.length, 0);
+  const { docCount } = await ctx.engine.stats(table);
+  const owner = ctx.caller.keyHash;
+  return { owner, table, by, isNamed, documents, collectionDocuments: docCount, lists, examples: [], warnings: [] };
+}
+
+const added = (ctx: CallContext, found: New) => (found.documents === 0 ? found : ctx.selections.add(found));
 
 /**
  * Deletes what was selected and is still as it was then, in steps, into one entry of the trash. A selection is used up by
@@ -113,10 +155,14 @@ function fromOf({ workspace, name }: CollectionRecord, where: string): string {
   return `FROM ${quoted(workspace)}.${quoted(name)} WHERE (\n${where}\n)`;
 }
 
-async function listsOf(ctx: CallContext, collection: CollectionRecord, where: string): Promise<SelectedList[]> {
+async function listsOf(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  { where, parameters }: Selector,
+): Promise<SelectedList[]> {
   const mark = ctx.engine.markSql(collection.table);
   const numbered = `SELECT _id, ${mark} AS mark, (row_number() OVER () - 1) // ${STEP} AS step ${fromOf(collection, where)}`;
-  const found = await query(ctx, `SELECT list(_id), list(mark) FROM (${numbered}) GROUP BY step`);
+  const found = await query(ctx, `SELECT list(_id), list(mark) FROM (${numbered}) GROUP BY step`, parameters);
   if (found.cut !== null) throw tooMany('their _id take more memory than a result may');
   const pace = createPace();
   const lists: SelectedList[] = [];
@@ -205,5 +251,6 @@ function toSelection(selected: New | Selected): Selection {
     selected_at: new Date(kept?.selectedAt ?? Date.now()).toISOString(),
     expires_at: kept === undefined ? null : new Date(kept.expiresAt).toISOString(),
     warnings: [...selected.warnings],
+    ids: selected.isNamed ? selected.lists.flatMap(idsIn) : null,
   };
 }

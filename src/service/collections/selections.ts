@@ -10,15 +10,18 @@ export interface SelectedList {
   marks: Float64Array;
 }
 
-/** The documents for which a condition held when it was looked at. */
+/** The documents for which a condition held, or that were named, when they were looked at. */
 export interface Selected {
   id: string;
   /** Hash of the API key that selected. */
   owner: string;
   table: string;
-  where: string;
+  /** What they were selected by: a condition, or a digest of the ids that were named. */
+  by: string;
   documents: number;
   collectionDocuments: number;
+  /** Whether they were named one by one. */
+  isNamed: boolean;
   lists: readonly SelectedList[];
   examples: readonly string[];
   warnings: readonly string[];
@@ -36,8 +39,8 @@ const BYTES_MAX = 128 * 1024 * 1024;
 
 /** The selections that wait to be deleted. In memory: they end with the service, and are then made anew. */
 export interface Selections {
-  /** The key's selection with this id, if it is by this condition and not used. */
-  find(owner: string, table: string, where: string, id: string): Selected | undefined;
+  /** The key's selection with this id, if it is by the same and not used. */
+  find(owner: string, table: string, by: string, id: string): Selected | undefined;
   /** Throws `resource_exceeded`. */
   add(selected: New): Selected;
   /** Uses one up. Throws `not_found` if the key has no such selection of the table. */
@@ -87,8 +90,8 @@ export function createSelections(options: Options): Selections {
   }
 
   return {
-    find: (owner, table, where, id) =>
-      live().find((one) => one.id === id && one.owner === owner && one.table === table && one.where === where),
+    find: (owner, table, by, id) =>
+      live().find((one) => one.id === id && one.owner === owner && one.table === table && one.by === by),
     add(given) {
       makeRoom(given.owner, bytesOf(given));
       const id = randomBytes(12).toString('hex');

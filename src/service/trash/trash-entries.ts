@@ -106,16 +106,16 @@ export function documentsDeletion(
     trash: id,
     record(kept) {
       // Some of the first step's may not have been there.
-      const ids = idsOf();
-      named ??= kept.docCount === new Set(ids).size ? ids.slice(0, IDS_NAMED) : [];
+      const ids = [...new Set(idsOf())];
+      named ??= kept.docCount === ids.length ? ids.slice(0, IDS_NAMED) : kept.ids;
       const what = { ...documentsIn(collection.name, collection.table, kept), ids: named };
       return entryOf(deletion, what, id);
     },
   };
 }
 
-export function documentsIn(collection: string, table: string, { docCount, bytes }: Kept) {
-  return { kind: 'documents' as const, collection, table, documents: docCount, bytes };
+export function documentsIn(collection: string, table: string, { docCount, bytes, ids }: Kept) {
+  return { kind: 'documents' as const, collection, table, documents: docCount, bytes, ids };
 }
 
 type Stats = RecordOf<'lambdaStats'>;

@@ -1,5 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
+import { LATEST } from '../../contract/lambdas.ts';
 import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../../contract/trash.ts';
 import type { Change, FieldNews, Kept, Restored } from '../../engine/engine.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
@@ -39,17 +40,8 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
     const { workspace, what } = requireEntry(ctx.catalog, id);
     if (held.length === 0) throw busy('restore', id);
     const restored = what.kind === 'documents' ? await restoreDocuments(ctx, id, workspace, what) : undefined;
-    if (what.kind !== 'documents') {
-      const changesFor = { collection: collectionChanges, lambda: lambdaChanges, lambda_version: versionChanges };
-      // Each function takes its own kind, which the compiler cannot follow through the table.
-      const changesOf = changesFor[what.kind] as (catalog: Catalog, own: typeof what) => Change[];
-      await ctx.catalog.change(() => {
-        // Another node may have been faster.
-        requireEntry(ctx.catalog, id);
-        requireWorkspaceFor(ctx.catalog, nounOf(what), workspace);
-        return { changes: [...changesOf(ctx.catalog, what), remove('trash', id)], result: undefined };
-      });
-    }
+    const warnings =
+      what.kind === 'documents' ? (restored?.warnings ?? []) : await restoreThing(ctx, id, workspace, what);
     return {
       id,
       kind: what.kind,
@@ -58,7 +50,7 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
       documents: what.kind === 'collection' ? await countOf(ctx, what.collection) : (restored?.docCount ?? null),
       skipped: restored?.left.docCount ?? 0,
       skipped_ids: restored?.leftIds ?? [],
-      ...(restored === undefined || restored.warnings.length === 0 ? {} : { warnings: restored.warnings }),
+      ...(warnings.length === 0 ? {} : { warnings }),
     };
   });
 }
@@ -154,13 +146,32 @@ function stepsOf(catalog: Catalog, ids: readonly string[]): string[][] {
   return steps;
 }
 
+/** Puts a thing back with each part of it that can be; returns which could not. */
+async function restoreThing(
+  { catalog }: CallContext,
+  id: string,
+  workspace: string,
+  what: Exclude<TrashRecord['what'], What<'documents'>>,
+): Promise<string[]> {
+  const changesFor = { collection: collectionChanges, lambda: lambdaChanges, lambda_version: versionChanges };
+  // Each function takes its own kind, which the compiler cannot follow through the table.
+  const changesOf = changesFor[what.kind] as (catalog: Catalog, own: typeof what, warnings: string[]) => Change[];
+  return await catalog.change(() => {
+    // Another node may have been faster.
+    requireEntry(catalog, id);
+    requireWorkspaceFor(catalog, nounOf(what), workspace);
+    const warnings: string[] = [];
+    return { changes: [...changesOf(catalog, what, warnings), remove('trash', id)], result: warnings };
+  });
+}
+
 async function restoreDocuments(
   ctx: CallContext,
   id: string,
   workspace: string,
   { collection: name, table }: What<'documents'>,
 ): Promise<Restored & { warnings: string[] }> {
-  const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+  const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] };
   const news: FieldNews[] = [];
   for (;;) {
     const collection = collectionFor(ctx.catalog, workspace, name, table);
@@ -237,8 +248,15 @@ function lambdaChanges(catalog: Catalog, { lambda, versions }: What<'lambda'>): 
   ];
 }
 
-/** A tag that was set again since then stays where it is; `latest` moves back if nobody has moved it since. */
-function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }: What<'lambda_version'>): Change[] {
+/**
+ * A tag that was set again since then stays where it is; `latest` moves back if nobody has moved it since. Of a version that
+ * was posted again, its tags are what there is to restore. `warnings` receives what does not come back.
+ */
+function versionChanges(
+  catalog: Catalog,
+  { version, stats, tags, latestAfter }: What<'lambda_version'>,
+  warnings: string[],
+): Change[] {
   const lambda = findLambda(catalog, version.workspace, version.lambda);
   const what = `Cannot restore version "${version.version}" of Query Lambda "${version.lambda}"`;
   if (lambda === undefined) {
@@ -248,10 +266,28 @@ function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }:
       { messageKey: 'QUERY_NOT_FOUND' },
     );
   }
-  if (lambda.versions.includes(version.version)) {
-    throw new ApiError('already_exists', `${what}: it was posted again and exists. There is nothing to restore.`);
+  const isThere = lambda.versions.includes(version.version);
+  const placeOf = (tag: string) => lambda.tags.find(({ name }) => name === tag)?.version;
+  const free = tags.filter((tag) => placeOf(tag) === undefined);
+  const taken = tags.flatMap((tag) => {
+    const on = placeOf(tag);
+    return on === undefined || on === version.version ? [] : [`"${tag}" is on version "${on}" now, and stays there.`];
+  });
+  if (isThere && free.length === 0) {
+    const others = taken.map((one) => ` The tag ${one}`).join('');
+    throw new ApiError(
+      'already_exists',
+      `${what}: it was posted again and exists.${others} There is nothing to restore.`,
+    );
   }
-  const free = tags.filter((tag) => lambda.tags.every((other) => other.name !== tag));
+  const movesBack = latestAfter === lambda.latest;
+  if (isThere) warnings.push(`The version was posted again and exists; restored: its tags ${inQuotesEach(free)}.`);
+  warnings.push(...taken.map((one) => `The tag ${one}`));
+  if (latestAfter !== null && !movesBack && lambda.latest !== version.version)
+    warnings.push(`The tag "${LATEST}" is on version "${lambda.latest}" now, which was posted since, and stays there.`);
+  const tagged = [...lambda.tags, ...free.map((name) => ({ name, version: version.version }))];
+  const key = lambdaKey(lambda.workspace, lambda.name);
+  if (isThere) return [put('lambda', key, { ...lambda, tags: tagged })];
   const createdAt = (name: string) =>
     name === version.version
       ? version.createdAt
@@ -262,14 +298,18 @@ function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }:
     versions: [...lambda.versions, version.version].sort((a, b) =>
       createdAt(a) < createdAt(b) ? -1 : Number(createdAt(a) > createdAt(b)),
     ),
-    latest: latestAfter === lambda.latest ? version.version : lambda.latest,
-    tags: [...lambda.tags, ...free.map((name) => ({ name, version: version.version }))],
+    latest: movesBack ? version.version : lambda.latest,
+    tags: tagged,
   };
   return [
-    put('lambda', lambdaKey(lambda.workspace, lambda.name), record),
+    put('lambda', key, record),
     put('lambdaVersion', versionKey(version), version),
     put('lambdaStats', versionKey(version), stats),
   ];
+}
+
+function inQuotesEach(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(', ');
 }
 
 function requireEntry(catalog: Catalog, id: string): TrashRecord {

@@ -90,7 +90,7 @@ describe('documents in the trash', () => {
       seen.push(left);
       return leaving('k')(left);
     });
-    expect(restored).toEqual({ docCount: 4, left: { docCount: 0, bytes: 0 }, leftIds: [] });
+    expect(restored).toEqual({ docCount: 4, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] });
     expect(seen).toEqual([restored.left]);
     expect(await documentsOf(ids)).toEqual(before);
     await reopen();

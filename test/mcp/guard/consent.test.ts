@@ -88,14 +88,35 @@ describe.each(Object.keys(PEERS))('a human who is asked in era %s', (era) => {
     expect(await isThere()).toBe(false);
   });
 
-  it('is asked about other documents than those that were named and there', async () => {
-    const args = { ...AT, data: [{ _id: 'a' }, { _id: 'b' }] };
-    const { result, asked } = await call(era, [() => add('b')], 'delete_documents', args);
-    expect(asked[1]).toContain('1 document came since');
-    expect(result.structuredContent).toMatchObject({ counts: { DELETED: 2 } });
-    await add('a');
-    const swapped = await call(era, [() => add('b').then(() => remove('a'))], 'delete_documents', args);
-    expect(swapped.asked[1]).toContain('it has other documents than before');
+  it('agrees to named documents as they were: what was replaced or came meanwhile stays, whoever is asked again', async () => {
+    await add('c');
+    const data = ['a', 'b', 'c', 'c'].map((_id) => ({ _id }));
+    const replace = () => client.addDocuments({ ...AT, data: [{ _id: 'a', v: 'precious' }, { _id: 'b' }] });
+    const { result, asked } = await call(era, [replace], 'delete_documents', { ...AT, data });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain(
+      'Of 3 documents named ("a", "b", "c"), 2 exist: 2 documents of the 2 it has will be gone.',
+    );
+    expect(result.structuredContent).toMatchObject({
+      counts: { DELETED: 1, NOT_THERE: 1 },
+      left: 1,
+      left_because: 'changed or gone since the human was asked',
+      done: expect.stringContaining(': 1 document, of 2 documents that were counted.'),
+    });
+    const [entry] = await client.listTrash({});
+    expect(entry).toMatchObject({ documents: 1, ids: ['c'] });
+    const { results } = await client.runQuery({ sql: { query: 'SELECT _id FROM commons.orders ORDER BY _id' } });
+    expect(results).toEqual([{ _id: 'a' }, { _id: 'b' }]);
+    const change = () => client.addDocuments({ ...AT, data: [{ _id: 'b', v: 1 }] });
+    const none = await call(era, [change], 'delete_documents', { ...AT, data: [{ _id: 'b' }] });
+    expect(none.result.structuredContent?.['done']).toMatch(/0 documents, of 1 document .* Nothing was deleted\.$/);
+  });
+
+  it('is asked once more where documents of a collection were replaced, and as many are there', async () => {
+    const replace = () => client.addDocuments({ ...AT, data: [{ _id: 'a', v: 'precious' }] });
+    const { asked } = await call(era, [replace], 'delete_collection', AT);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]).toContain('You are asked again: its documents were changed since you were asked.');
   });
 
   it('is asked about a tag that came to a lambda', async () => {
@@ -144,6 +165,16 @@ describe('a human who is asked on the page', () => {
     expect(html).toContain('3 documents in it will be gone.');
     expect((await peer.call(deletion)).isError).toBeUndefined();
     expect(await isThere()).toBe(false);
+    await peer.close();
+  });
+
+  it('agrees to named documents as they were', async () => {
+    await add('b');
+    const peer = await peerOf('2026-07-28');
+    const deletion = { name: 'delete_documents', arguments: { ...AT, data: [{ _id: 'a' }, { _id: 'b' }] } };
+    await approveOnPage(await peer.call(deletion));
+    await client.addDocuments({ ...AT, data: [{ _id: 'a', v: 'precious' }] });
+    expect((await peer.call(deletion)).structuredContent).toMatchObject({ counts: { DELETED: 1 }, left: 1 });
     await peer.close();
   });
 

@@ -47,7 +47,7 @@ const documents = async (client: Client, n: number) => ({
 /** By tool. A deleting tool that is missing here fails a test. */
 export const DELETE_TARGETS: Readonly<Record<string, DeleteTarget>> = {
   delete_documents: {
-    operation: 'deleteDocuments',
+    operation: 'deleteSelected',
     make: documents,
     async replace(client, n) {
       await client.deleteCollection({ workspace: WORKSPACE, collection: `docs${n}` });

@@ -29,6 +29,10 @@ export function shop(part: { documents?: number; existing?: number; createdAt?: 
     requestApproval: () => {
       throw notFound('There is no endpoint at the path "/v1/colloquy/approvals".');
     },
+    // As a service of another maker: named documents are then looked up by a query.
+    selectDocuments: () => {
+      throw notFound('There is no endpoint at this path.');
+    },
     deleteCollection: () => ({ name: 'orders', workspace: 'shop', status: 'DELETED' }),
     deleteDocuments: () => ({ data: [{ _id: 'a', status: 'DELETED' }], last_offset: '1' }),
   });

@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import type { ToolResult } from '../../../src/mcp/fence.ts';
 import { canShowForms, elicitingHuman } from '../../../src/mcp/guard/guard.ts';
 import { createApprovals } from '../../../src/mcp/guard/signed-states.ts';
-import { fakeClient } from '../fake-client.ts';
+import { fakeClient, notFound } from '../fake-client.ts';
 
 import { ARGS, desk, expectUntouched, shop, typed } from './guard-desk.ts';
 
@@ -98,6 +98,9 @@ describe('a tool that deletes', () => {
   it('asks also where the named documents cannot be counted', async () => {
     const service = fakeClient({
       getCollection: () => ({ name: 'orders', stats: { doc_count: 3 } }),
+      selectDocuments: () => {
+        throw notFound('There is no endpoint at this path.');
+      },
       runQuery: () => {
         throw new ApiError('query_timeout', 'no');
       },
@@ -188,7 +191,9 @@ describe('a tool that deletes', () => {
     });
     const result = (await desk({ client, calls }).call('delete_collection', ARGS)) as ToolResult;
     expect(result.structuredContent['error']).toMatchObject({
-      message: expect.stringContaining('It has 2 lambdas ("shop.sales", "other.sales"). Delete these first.'),
+      message: expect.stringContaining(
+        'it is used by Query Lambda "shop.sales", Query Lambda "other.sales". Change or delete these first.',
+      ),
     });
   });
 

@@ -98,6 +98,7 @@ describe('compare_lambda_versions', () => {
         { name: 'min', change: 'changed', from: 'int, default "10"', to: 'int, default "20"', breaks: false },
       ],
     });
+    expect(structuredContent['next']).toContain('Changed SQL or defaults can give other rows.');
     expect(structuredContent).not.toHaveProperty('description');
     expect(await stage.other.listLambdaVersions({ workspace: 'shop', queryLambda: 'big' })).toHaveLength(2);
   });

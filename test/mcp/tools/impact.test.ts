@@ -97,7 +97,7 @@ describe('describe_impact', () => {
     expect(facts).toContain('It has 1 alias ("impact.recent").');
     expect(facts).toContain('It has 1 lambda ("impact.daily"), with the tags "impact.daily:production".');
     expect(told.refused_because).toBe(
-      'Cannot delete collection "orders": it is not empty. Delete first what the facts name.',
+      'Cannot delete collection "orders": it is used by alias "impact.recent", Query Lambda "impact.daily". Change or delete these first.',
     );
     const whole = await impact({ kind: 'workspace', name: workspace });
     expect(whole.counts).toEqual({ collections: 1, aliases: 1, lambdas: 1, 'child workspaces': 0 });
@@ -106,6 +106,43 @@ describe('describe_impact', () => {
     expect(tag.facts).toEqual([`It is on the version "${version}", which stays; calls by this tag fail from then on.`]);
     const alias = await impact({ kind: 'alias', workspace, name: 'recent' });
     expect(alias.facts).toContain('It stands for "impact.orders".');
+  });
+
+  it('names what answers otherwise afterwards, what was before a change, and the call that takes it back', async () => {
+    const workspace = 'before';
+    await client.createWorkspace({ name: workspace });
+    for (const name of ['a', 'b']) await client.createCollection({ workspace, name });
+    const call = async (name: string, args: Record<string, unknown>) =>
+      (await callTool({ client, name, args, confirm: async () => true })).structured;
+    const again = async ({ done }: Record<string, unknown>) => {
+      const [, name = '', args = ''] = /This makes it again: (\w+) (\{.*\})\.$/.exec(String(done)) ?? [];
+      return await call(name, JSON.parse(args) as Record<string, unknown>);
+    };
+    const place = { workspace, queryLambda: 'l' };
+    const { version: first } = await client.createLambda({ workspace, name: 'l', sql: { query: 'SELECT 1' } });
+    const { version: second } = await client.createLambdaVersion({ ...place, sql: { query: 'SELECT 2' } });
+    const tag = { workspace, lambda: 'l', tag: 'prod' };
+    expect(await call('tag_lambda_version', { ...tag, version: first })).not.toHaveProperty('was');
+    expect(await call('tag_lambda_version', { ...tag, version: second })).toMatchObject({ was: first });
+    const deleted = await call('delete_lambda_tag', tag);
+    expect(await again(deleted)).toMatchObject({ tag_name: 'prod', version: { version: second } });
+    const afterwards = [
+      'Calls by "prod" fail from then on.',
+      `Callers of "latest" get the older version "${first}" from then on.`,
+    ];
+    const told = await impact({ kind: 'lambda_version', workspace, name: 'l', part: second ?? '' });
+    expect(told.facts).toEqual(expect.arrayContaining(afterwards));
+    const gone = await call('delete_lambda_version', { workspace, lambda: 'l', version: second });
+    expect(gone['done']).toContain(`with 1 tag. ${afterwards.join(' ')} Confirmed by`);
+    const alias = { workspace, alias: 'current' };
+    await call('create_alias', { ...alias, collections: ['before.a'], description: 'x' });
+    expect(await call('update_alias', { ...alias, collections: ['before.b'] })).toMatchObject({ was: ['before.a'] });
+    expect(await again(await call('delete_alias', alias))).toMatchObject({ collections: ['before.b'] });
+    await client.createWorkspace({ name: 'shortlived', description: 'why' });
+    expect(await again(await call('delete_workspace', { workspace: 'shortlived' }))).toMatchObject({
+      name: 'shortlived',
+      description: 'why',
+    });
   });
 
   it('names the tool that undoes it to whoever has that tool', async () => {

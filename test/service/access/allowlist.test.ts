@@ -59,6 +59,22 @@ describe('the entries', () => {
     expect((await add('office', '1.2.3.4')).status).toBe(200);
   });
 
+  it.each([
+    ['0.0.0.0/0', ['This range holds every IPv4 address: with it, the allowlist refuses none of them.']],
+    ['::/0', ['This range holds every IPv6 address: with it, the allowlist refuses none of them.']],
+    [
+      '203.0.113.7/20',
+      [
+        '"203.0.113.7/20" has bits set behind its prefix: it lets the whole range in, 203.0.112.0 being its first address. For one address leave the prefix out.',
+      ],
+    ],
+    ['203.0.113.7/32', undefined],
+    ['203.0.113.0/24', undefined],
+    ['2001:db8::/32', undefined],
+  ])('are answered with what %s holds beyond what may be meant', async (range, warnings) => {
+    expect((await add('some', range)).body.data.warnings).toEqual(warnings);
+  });
+
   it('have one name each', async () => {
     await add('office', '203.0.113.0/24');
     const again = await add('office', '1.2.3.4');

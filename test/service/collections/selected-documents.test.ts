@@ -313,7 +313,8 @@ describe('selections', () => {
   const given = (owner: string, where: string, bytes = 10) => ({
     owner,
     table: 't',
-    where,
+    by: where,
+    isNamed: false,
     documents: 1,
     collectionDocuments: 1,
     lists: [{ ids: Buffer.alloc(bytes - 8), marks: new Float64Array(1) }],

@@ -172,8 +172,7 @@ describe('documents in the trash', () => {
     expect(entry.bytes).toBeGreaterThan(10);
     await ok('POST', `${COLLECTIONS}/docs/docs`, { data: [{ _id: 'wide', n: 'text', o: 1, big: {}, more: 1 }] });
     await ok('DELETE', `${COLLECTIONS}/docs/docs`, { data: [{ _id: 'wide' }] });
-    // Of the first deletion it is not known which were there.
-    expect((await entries()).map(({ ids }: { ids?: string[] }) => ids ?? [])).toEqual([['wide'], []]);
+    expect((await entries()).map(({ ids }: { ids?: string[] }) => ids ?? [])).toEqual([['wide'], ['a', 'c']]);
     const restored = (await restore(entry.id)).body.data;
     expect(restored).toMatchObject({ kind: 'documents', documents: 2, skipped: 0, skipped_ids: [] });
     const after = await query('SELECT * EXCLUDE (more) FROM docs ORDER BY _id');
@@ -188,14 +187,15 @@ describe('documents in the trash', () => {
 
   it('are not overwritten and do not overwrite: those whose _id exists again stay', async () => {
     await create('docs', DATA);
-    await deleteDocs(['a', 'b', 'c']);
+    await deleteDocs(['a', 'b', 'c', 'missing']);
+    expect(await entries()).toMatchObject([{ documents: 3, ids: ['a', 'b', 'c'] }]);
     await ok('POST', `${COLLECTIONS}/docs/docs`, { data: [{ _id: 'b', n: 'new' }] });
     const [{ id }] = await entries();
     expect((await restore(id)).body.data).toMatchObject({ documents: 2, skipped: 1, skipped_ids: ['b'] });
     expect(await query(`SELECT n FROM docs WHERE _id = 'b'`)).toEqual([{ n: 'new' }]);
-    expect(await entries()).toMatchObject([{ id, documents: 1 }]);
+    expect(await entries()).toMatchObject([{ id, documents: 1, ids: ['b'] }]);
     await restart();
-    expect(await entries()).toMatchObject([{ id, documents: 1 }]);
+    expect(await entries()).toMatchObject([{ id, documents: 1, ids: ['b'] }]);
     expect((await restore(id)).body.data).toMatchObject({ documents: 0, skipped: 1 });
     await deleteDocs(['b']);
     expect((await restore(id)).body.data).toMatchObject({ documents: 1, skipped: 0 });
@@ -304,7 +304,9 @@ describe('lambdas in the trash', () => {
     await ok('DELETE', `${LAMBDAS}/l/version/${first}`);
     await ok('POST', `${LAMBDAS}/l/tags`, { tag_name: 'prod', version: second });
     const [one] = await entries();
-    expect((await restore(one.id)).status).toBe(200);
+    expect((await restore(one.id)).body.data.warnings).toEqual([
+      `The tag "prod" is on version "${second}" now, and stays there.`,
+    ]);
     const tags = await ok('GET', `${LAMBDAS}/l/tags`);
     expect(
       tags.map((tag: { tag_name: string; version: { version: string } }) => [tag.tag_name, tag.version.version]),
@@ -320,6 +322,21 @@ describe('lambdas in the trash', () => {
     expect((await restore(again.id)).body.message).toContain('it was posted again and exists');
     await ok('DELETE', `${LAMBDAS}/l`);
     expect((await restore(again.id)).body.message).toContain('the Query Lambda does not exist');
+  });
+
+  it('bring the tags of a version back that was posted again, as far as they are free', async () => {
+    const { first, second } = await withVersions();
+    await ok('POST', `${LAMBDAS}/l/tags`, { tag_name: 'stable', version: second });
+    await ok('DELETE', `${LAMBDAS}/l/version/${second}`);
+    await ok('POST', `${LAMBDAS}/l/tags`, { tag_name: 'stable', version: first });
+    await ok('POST', `${LAMBDAS}/l/versions`, { description: 'two', sql: { query: 'SELECT 2' } });
+    const [{ id }] = await entries();
+    expect((await restore(id)).body.data.warnings).toEqual([
+      'The version was posted again and exists; restored: its tags "next".',
+      `The tag "stable" is on version "${first}" now, and stays there.`,
+    ]);
+    expect(await ok('GET', `${LAMBDAS}/l/tags/next`)).toMatchObject({ version: { version: second } });
+    expect(await entries()).toEqual([]);
   });
 });
 

@@ -17,6 +17,8 @@ const STEP_ROWS_MAX = 20_000;
 
 /** Up to this many documents are measured, of more as many that lie side by side: others take much longer to read. */
 const MEASURED = 50;
+/** Of so many the ids are told. */
+const IDS_KEPT = 3;
 
 /**
  * Moves the visible documents with these ids to the trash: they stay in their rows, which only a restore or the end of
@@ -37,12 +39,12 @@ export async function keepDocuments(
     JSON.stringify(ids),
   );
   const deleted = Number(counted?.[0]);
-  if (deleted === 0) return { deleted, kept: { docCount: 0, bytes: 0 } };
+  if (deleted === 0) return { deleted, kept: { docCount: 0, bytes: 0, ids: [] } };
   if (earlier === undefined) {
     await sql('INSERT INTO "_meta"."trash" (id, table_id, number) VALUES ($1, $2, $3)', trash, table.id, deletion);
   }
   const docCount = earlier === undefined ? deleted : await countOf(sql, table, deletion);
-  return { deleted, kept: { docCount, bytes: await bytesOf(sql, table, deletion, docCount) } };
+  return { deleted, kept: await keptOf(sql, table, deletion, docCount) };
 }
 
 async function nextDeletion(sql: Sql, table: Table): Promise<bigint> {
@@ -91,7 +93,7 @@ export async function restoreRows(
   if (docCount === 0) await dropKept(sql, [trash]);
   return {
     ids: restored.map(({ id }) => id),
-    left: { docCount, bytes: await bytesOf(sql, table, deletion, docCount) },
+    left: await keptOf(sql, table, deletion, docCount),
     leftIds: leftIds.sort(),
   };
 }
@@ -111,12 +113,14 @@ async function putBack(sql: Sql, table: Table, rows: readonly FoundRow[], deleti
   requireAll(rows, marked);
 }
 
-/** The size of the text of a deletion's documents that are in the rows of a table, from some of them if there are many. */
-async function bytesOf(sql: Sql, table: Table, deletion: bigint, docCount: number): Promise<number> {
+/** A deletion's documents that are in the rows of a table; their size is told from some of them if there are many. */
+async function keptOf(sql: Sql, table: Table, deletion: bigint, docCount: number): Promise<Kept> {
+  const measured = `SELECT ${textBytes(table)} AS b, ${quoteName(ID_COLUMN)} AS i`;
   const [row] = await sql(
-    `SELECT avg(b) FROM (SELECT ${textBytes(table)} AS b FROM ${dataTable(table.id)} WHERE ${isOf(deletion)} LIMIT ${MEASURED})`,
+    `SELECT avg(b), to_json(min(i, ${IDS_KEPT}))::VARCHAR FROM (${measured} FROM ${dataTable(table.id)} WHERE ${isOf(deletion)} LIMIT ${MEASURED})`,
   );
-  return Math.round(Number(row?.[0] ?? 0) * docCount);
+  const ids = JSON.parse(String(row?.[1] ?? '[]')) as string[];
+  return { docCount, bytes: Math.round(Number(row?.[0] ?? 0) * docCount), ids };
 }
 
 function textBytes({ shape }: Table): string {
@@ -189,7 +193,7 @@ export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]
     'SELECT count(*), coalesce(sum(bytes), 0) FROM "_meta"."trash_documents" WHERE trash = $1',
     trash,
   );
-  const left = { docCount: Number(row?.[0]), bytes: Number(row?.[1]) };
+  const left = { docCount: Number(row?.[0]), bytes: Number(row?.[1]), ids: await keptIds(sql, trash, IDS_KEPT) };
   if (left.docCount === 0) await dropKept(sql, [trash]);
   return left;
 }

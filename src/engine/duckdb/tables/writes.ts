@@ -171,7 +171,7 @@ export function createWrites(context: WritesContext): Writes {
         if (inPlace !== undefined) return inPlace;
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
         const ids = documents.map((document) => document.id);
-        const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+        const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] };
         const finish = async (sql: Sql) => {
           restored.left = await forgetKept(sql, trash, ids);
           restored.leftIds = await keptIds(sql, trash, LEFT_IDS_MAX);
