@@ -26,6 +26,8 @@ export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ['to_int_', 5],
   ['try_to_int_', 5],
   ['typeof', 16],
+  ['greatest', 2],
+  ['least', 2],
   ['array_join', 2],
   ['array_pop_back', 2],
   ['array_to_string', 2],

@@ -1,4 +1,5 @@
 import { HASH_NAMES } from '../compat/hashes.ts';
+import { EXTREMES_MAX, EXTREMES_OF } from '../compat/numbers.ts';
 import { DATE_OF, TIME_OF } from '../compat/times.ts';
 import type { TokenList } from '../token-list.ts';
 import { closing, type Edit, isMark, replacing, wordOf } from './edit.ts';
@@ -161,4 +162,15 @@ export function dateEdits(list: TokenList, index: number): Edit[] {
   if (wordOf(call) === 'date') return isAlone ? [] : replacing(call, call, DATE_OF);
   // TIME(6) '…' is a text with its type.
   return list[list.closeOf(index + 1) + 1]?.kind === 'string' ? [] : replacing(call, call, TIME_OF);
+}
+
+/** `GREATEST(a, b, …)` with more arguments than there are macros for. */
+export function extremeEdits(list: TokenList, index: number): Edit[] {
+  const [call, open] = [list[index], list[index + 1]];
+  const ends = list.endsOf(index + 1);
+  const close = list[ends.at(-1) ?? -1];
+  const name = EXTREMES_OF.get(wordOf(call));
+  if (!isMark(open, '(') || open === undefined || close === undefined || name === undefined) return [];
+  if (ends.length <= EXTREMES_MAX || isMark(list[index - 1], '.')) return [];
+  return [...replacing(call, call, name), { start: open.end, end: open.end, text: '[' }, closing(close.start, ']')];
 }
