@@ -145,12 +145,23 @@ export function extractedEdits(list: TokenList, index: number): Edit[] {
   return [{ start: call.start, end: call.start, text: 'nullif(' }, closing(close.end, `, '')`)];
 }
 
-/** `EXTRACT(DATE FROM t)` is a cast. */
+/** Parts that are types. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['date', 'DATE'],
+  ['time', 'TIME'],
+  ['datetime', 'TIMESTAMP'],
+]);
+
+/** `EXTRACT(DATE FROM t)` is a cast; ISOWEEK is the engine's WEEK, and DAYOFWEEK counts from 1 on Sunday, where the engine has 0. */
 export function extractEdits(list: TokenList, index: number): Edit[] {
   const [call, open, part, from] = list.slice(index, index + 4);
   const close = list[list.closeOf(index + 1)];
-  if (!isMark(open, '(') || wordOf(part) !== 'date' || wordOf(from) !== 'from' || close === undefined) return [];
-  return [...replacing(call, from, 'CAST('), closing(close.start, ' AS DATE')];
+  if (!isMark(open, '(') || wordOf(from) !== 'from' || call === undefined || close === undefined) return [];
+  const type = TYPES.get(wordOf(part));
+  if (type !== undefined) return [...replacing(call, from, 'CAST('), closing(close.start, ` AS ${type}`)];
+  if (wordOf(part) === 'isoweek') return replacing(part, part, 'week');
+  if (wordOf(part) !== 'dayofweek') return [];
+  return [{ start: call.start, end: call.start, text: '(' }, closing(close.end, ' + 1)')];
 }
 
 /** `DATE(2024, 3, 1)`, `TIME(12, 30, 0)`: the engine reads these names as types. */
