@@ -63,3 +63,20 @@ export function isWideType(list: TokenList, index: number): boolean {
   const before = list[index - 1];
   return WIDE.has(wordOf(list[index])) && (isMark(before, '::') || wordOf(before) === 'as');
 }
+
+const CAST = /^(?:try_)?(?:static_)?cast$/;
+/** A time with an offset, as a literal. */
+const WITH_OFFSET = /^'\s*\d{4,6}-\d{1,2}-\d{1,2}[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,12})?)?\s*(?:Z|UTC|[-+]\d{2}(?::?\d{2})?)\s*'$/i;
+
+/**
+ * `TIMESTAMP '2024-03-01T12:00:00+01:00'`, and a cast of such a text: elsewhere TIMESTAMP is a moment, and the engine's own
+ * would drop the offset. A cast of a column stays: what its texts are is not known here.
+ */
+export function momentEdits(list: TokenList, index: number): Edit[] {
+  const [before, word, next] = [list[index - 1], list[index], list[index + 1]];
+  const isIn = wordOf(before) === 'as' && isMark(next, ')') && isMark(list[index - 3], '(');
+  const isCast = isMark(before, '::') || (isIn && CAST.test(wordOf(list[index - 4])));
+  const text = isCast ? list[index - 2] : next;
+  if (isMark(before, '.') || text?.kind !== 'string' || !WITH_OFFSET.test(text.text)) return [];
+  return replacing(word, word, 'TIMESTAMPTZ');
+}
