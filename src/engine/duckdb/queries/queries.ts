@@ -64,7 +64,7 @@ async function warningsFor(
   cut: QueryOutcome['cut'],
 ): Promise<string[]> {
   const isAsked = request.generateWarnings === true;
-  const ofCut = cutWarnings(cut, isAsked);
+  const ofCut = cutWarnings(cut, isAsked, request.keep !== undefined);
   if (!isAsked && request.tellsUnused !== true) return [...ofCut, ...ofSql];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? [])
@@ -79,9 +79,9 @@ async function warningsFor(
   return [...warnings, ...ofCut, ...ofSql];
 }
 
-/** A result cut at the caller's own limit is no error, so nothing else says it: this is told always. */
-function cutWarnings(cut: QueryOutcome['cut'], isAsked: boolean): string[] {
-  if (cut === null || (!isAsked && cut.reason !== 'asked')) return [];
+/** A result cut at the caller's own limit is no error, and nothing else says it: this is told always, unless all of it is kept. */
+function cutWarnings(cut: QueryOutcome['cut'], isAsked: boolean, isKept: boolean): string[] {
+  if (cut === null || (!isAsked && (cut.reason !== 'asked' || isKept))) return [];
   return cut.reason === 'bytes'
     ? [`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`]
     : [`Only the first ${cut.limit} rows are returned; the query has more.`];
