@@ -36,7 +36,9 @@ const SQL_CHARS_MAX = 1_500;
 const TRIES_MAX = 12;
 const MISTAKES_MAX = 8;
 
-const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, groups, names].flatMap(({ CORRECT }) => CORRECT);
+const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, groups, names].flatMap(
+  ({ CORRECT }) => CORRECT,
+);
 
 /** What SQL means, and how it is bound. */
 export interface Meaning {

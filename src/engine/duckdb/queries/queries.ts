@@ -19,7 +19,7 @@ import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { textWarnings } from './order-warnings.ts';
-import { bindParameters } from './parameters.ts';
+import { bindParameters, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
@@ -224,7 +224,15 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
-    const warnings = [...castWarnings(written), ...farTimeWarnings(sql, read), ...traps, ...orders, ...strays];
+    const ofUnits = unitWarnings(written.parameters, request.parameters);
+    const warnings = [
+      ...ofUnits,
+      ...castWarnings(written),
+      ...farTimeWarnings(sql, read),
+      ...traps,
+      ...orders,
+      ...strays,
+    ];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };

@@ -43,7 +43,8 @@ export function hiddenAliases(said: string, list: TokenList, names: readonly str
 function aliasWith(list: TokenList, [start, end]: readonly [number, number], column: string): string | undefined {
   const alias = nameOfToken(list[end - 1]);
   const before = list[end - 2];
-  const isGiven = wordOf(before) === 'as' || isMark(before, ')') || isMark(before, ']') || nameOfToken(before) !== undefined;
+  const isGiven =
+    wordOf(before) === 'as' || isMark(before, ')') || isMark(before, ']') || nameOfToken(before) !== undefined;
   if (alias === undefined || end - start < 2 || !isGiven) return undefined;
   for (let at = start; at < end - 1; at++) if (foldName(nameOfToken(list[at]) ?? '') === column) return foldName(alias);
   return undefined;
