@@ -221,11 +221,19 @@ async function inCondition<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
-    const { line, ...details } = error.details;
+    const { line, correctedSql = '', ...details } = error.details;
     const message = error.message.startsWith('where ') ? error.message : `In where: ${error.message}`;
     const place = line === undefined ? {} : { ...details, line: Math.max(1, line - 1) };
-    throw new ApiError(error.code, message, { ...place, cause: error });
+    const where = conditionOf(correctedSql);
+    const meant = where === undefined ? {} : { correctedSql: where };
+    throw new ApiError(error.code, message, { ...place, ...meant, cause: error });
   }
+}
+
+/** The condition in a statement that was corrected, which has it in lines of its own (`fromOf`). */
+function conditionOf(sql: string): string | undefined {
+  const [first = '', ...lines] = sql.split('\n');
+  return first.startsWith(OWN_QUERY) && lines.pop()?.startsWith(')') ? lines.join('\n') : undefined;
 }
 
 function exampleOf({ columns }: QueryOutcome, row: QueryOutcome['rows'][number]): string {

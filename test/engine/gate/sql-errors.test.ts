@@ -67,6 +67,18 @@ test('a field of JSON that is compared with a decimal is to be cast', async () =
   expect(await messageOf('SELECT * FROM docs WHERE v = 99.9')).toContain("TRY_CAST(x->>'$' AS DOUBLE)");
 });
 
+test.each([
+  ['SELECT CAST(_id AS object) FROM docs', 'There is no type object: write JSON.'],
+  ['SELECT CAST(_id AS array) FROM docs', 'There is no type array: write JSON[], or VARCHAR[].'],
+  ["SELECT * FROM TABLE('docs')", "Write the name of the collection instead of TABLE('…')"],
+  ["SELECT FIELD('_id') FROM docs", 'Write "a", for example.'],
+  ['SELECT coalesce(_id, UNDEFINED) FROM docs', 'write NULL instead of UNDEFINED.'],
+])('what is written otherwise here is said: %s', async (sql, said) => {
+  const message = await messageOf(sql);
+  expect(message).toContain(said);
+  expect(message).not.toContain('Did you mean');
+});
+
 describe('a field that is not there', () => {
   beforeEach(async () => {
     const wide = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`field_${n}`, n]));

@@ -105,6 +105,13 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
     ['SELECT status, price, count(*) FROM docs GROUP BY status', 'GROUP BY status, price'],
     ['SELECT status || count(*) FROM docs GROUP BY ALL', 'GROUP BY status'],
+    // An alias that a field hides.
+    [
+      "SELECT status, date_trunc('day', _event_time) day, count(*) FROM docs GROUP BY status, day ORDER BY 3",
+      'FROM docs GROUP BY status, 2 ORDER BY 3',
+    ],
+    ["SELECT date_trunc('day', _event_time) AS day, price, count(*) FROM docs GROUP BY day", 'GROUP BY 1, price'],
+    ["SELECT date_trunc('day', _event_time) AS d, price, count(*) FROM docs GROUP BY d", 'GROUP BY d, price'],
     [
       'SELECT d.status, round(d.customer.address.zip / sum(orderId), 1) AS r, max(price) FROM docs AS d GROUP BY ALL ORDER BY 2',
       'GROUP BY 1, d.customer.address.zip ORDER BY 2',
@@ -359,6 +366,12 @@ test('a field that is called as an operator begins', async () => {
   expect(await correctedOf('SELECT at AT TIME ZONE \'UTC\' FROM (SELECT now() AS "at")')).toContain(
     `"at" AT TIME ZONE`,
   );
+});
+
+test('an alias in GROUP BY that a field hides is told, with the field', async () => {
+  const { message } = await errorOf("SELECT date_trunc('day', _event_time) AS day, count(*) FROM docs GROUP BY day");
+  expect(message).toMatch(/\nday is also a field of docs, and GROUP BY takes that one: write GROUP BY 1, or give/);
+  expect(message).not.toContain('GROUP BY ALL');
 });
 
 test('a column beside an aggregate with GROUP BY ALL is named, with its place', async () => {

@@ -302,7 +302,8 @@ describe('query() binds', () => {
     ['array', [{ a: 1 }, { b: 'x' }], 'STRUCT(a BIGINT, b VARCHAR)[]', [{ a: 1 }, { b: 'x' }]],
     ['object', { a: 1, b: [true] }, 'STRUCT(a BIGINT, b BOOLEAN[])', { a: 1, b: [true] }],
     ['object', '{"a": {"b": null}}', 'STRUCT(a STRUCT(b "NULL"))', { a: {} }],
-    ['object', {}, 'VARCHAR', '{}'],
+    ['object', {}, 'MAP(VARCHAR, VARCHAR)', {}],
+    ['object', '{}', 'MAP(VARCHAR, VARCHAR)', {}],
     ['object', { a: {} }, 'STRUCT(a JSON)', { a: {} }],
     ['object', { a: 1, A: 2 }, 'VARCHAR', '{"a":1,"A":2}'],
     ['null', 'x', '"NULL"', null],
@@ -322,6 +323,18 @@ describe('query() binds', () => {
       expect(row).toEqual([name.toLowerCase(), result]);
     },
   );
+
+  test('a timestamp that most likely counts another unit is told', async () => {
+    const warned = async (value: JsonValue, sql = 'SELECT :p') =>
+      (await fixture.queries.query({ sql, parameters: [{ name: 'p', type: 'timestamp', value }] })).warnings;
+    expect(await warned(1_700_000_000)).toEqual([
+      'Parameter "p" is 1970-01-01T00:28:20.000Z: a timestamp counts microseconds. If these are seconds, give 1700000000000000, or ISO text.',
+    ]);
+    expect((await warned('1700000000123'))[0]).toContain('If these are milliseconds, give 1700000000123000,');
+    for (const value of [0, 1_000_000, 1_700_000_000_000_000n, '1970-01-01T00:28:20Z'])
+      expect(await warned(value)).toEqual([]);
+    expect(await warned(1_700_000_000, 'SELECT 1')).toEqual([]);
+  });
 
   test('a parameter in LIMIT and OFFSET', async () => {
     const parameters = [

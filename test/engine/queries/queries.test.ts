@@ -371,12 +371,13 @@ describe('inspect()', () => {
 });
 
 describe('warnings', () => {
-  test('only when asked for', async () => {
+  test('of a parameter that is not used only when asked for, of rows left out always', async () => {
     const request = { sql: 'SELECT * FROM range(5)', defaultRowLimit: 2, parameters: [{ name: 'x', value: 1 }] };
-    expect((await fixture.queries.query(request)).warnings).toEqual([]);
+    const cut = 'Only the first 2 rows are returned; the query has more.';
+    expect((await fixture.queries.query(request)).warnings).toEqual([cut]);
     expect((await fixture.queries.query({ ...request, generateWarnings: true })).warnings).toEqual([
       'Parameter "x" is not used by the SQL.',
-      'Only the first 2 rows are returned; the query has more.',
+      cut,
     ]);
     const named = { sql: 'SELECT :n, :m', parameters: [':n', '$m'].map((name) => ({ name, value: 1 })) };
     expect((await fixture.queries.query({ ...named, generateWarnings: true })).warnings).toEqual([]);

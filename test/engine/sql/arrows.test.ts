@@ -35,6 +35,7 @@ test.each<[string, string[]]>([
   ["n < 9 AND if(o->>'k' = 'x', o->'k' = '\"x\"', false)", ['1']],
   ["n < 9 AND docs.o -> 'k' = '\"x\"'", ['1']],
   ["CASE WHEN n < 9 THEN o END->>'k' = 'x'", ['1']],
+  ["n < 9 AND tags[1:n]::JSON->>0 = 'a'", ['1']],
 ])('an arrow takes the operand before it and the key behind it: %s', async (condition, ids) => {
   const rows = await rowsOf(engine, `SELECT _id FROM docs WHERE ${condition} ORDER BY _id`);
   expect(rows.map(([id]) => id)).toEqual(ids);
@@ -92,4 +93,10 @@ test('a long chain takes no longer than its length', async () => {
   const start = performance.now();
   await ownForms(long);
   expect(performance.now() - start).toBeLessThan(2_000);
+});
+
+test('an arrow takes a parameter as its operand', async () => {
+  const parameters = [{ name: 'o', value: '{"k": "x"}' }];
+  const { rows } = await engine.query({ sql: "SELECT :o->>'k', 1 = 1 AND :o->>'k' = 'x'", parameters });
+  expect(rows).toEqual([['x', true]]);
 });

@@ -250,6 +250,13 @@ describe('a deletion by a condition', () => {
     expect(error).toMatchObject({ code: 'query_error', details: { line: 2, column: 6 } });
   });
 
+  it('gives the condition as it was probably meant, and no more of the statement', async () => {
+    const target = await numbers(1);
+    const where = 'n = 1\n AND _id = "x"';
+    const error = await client.selectDocuments({ ...target, where }).catch((one: unknown) => one);
+    expect(error).toMatchObject({ details: { correctedSql: "n = 1\n AND _id = 'x'" } });
+  });
+
   it('is refused to a key that may only read', async () => {
     const target = await numbers(1);
     await client.createUser({ email: `r${made}@example.com`, roles: ['read-only'] });

@@ -88,13 +88,15 @@ describe('runQuery', () => {
     expect((await run('SELECT n FROM c LIMIT 5', { default_row_limit: 3 })).body.results).toHaveLength(5);
   });
 
-  it('has no error where default_row_limit leaves rows out, and a warning only if asked for', async () => {
-    const limited = { default_row_limit: 3 };
-    expect((await run('SELECT n FROM c', limited)).body).toMatchObject({ query_errors: [], warnings: [] });
-    const warned = await run('SELECT n FROM c', { ...limited, generate_warnings: true });
-    expect(warned.status).toBe(200);
-    expect(warned.body.query_errors).toEqual([]);
-    expect(warned.body.warnings).toEqual(['Only the first 3 rows are returned; the query has more.']);
+  it('warns where default_row_limit leaves rows out, asked for or not, and has no error', async () => {
+    for (const more of [{}, { generate_warnings: true }]) {
+      const warned = await run('SELECT n FROM c', { default_row_limit: 3, ...more });
+      expect(warned.status).toBe(200);
+      expect(warned.body.query_errors).toEqual([]);
+      expect(warned.body.warnings).toEqual(['Only the first 3 rows are returned; the query has more.']);
+    }
+    expect((await run('SELECT n FROM c LIMIT 3', { default_row_limit: 3 })).body.warnings).toEqual([]);
+    expect((await run('SELECT * FROM range(3)', { default_row_limit: 3 })).body.warnings).toEqual([]);
     // The limit of the service is below what was asked for.
     expect((await run('SELECT * FROM range(5000)', { default_row_limit: 4_000 })).body.query_errors).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
 import { isMixed, mixedGroups } from '../sql/corrections/group-by-all.ts';
+import { hiddenAliases } from '../sql/corrections/hidden-alias.ts';
 import { type FieldsThere, foldName, ITEM, type NamedTable } from '../sql/names.ts';
 import { nameOfToken, pathBefore } from '../sql/paths.ts';
 import { sqlPath } from '../sql/references.ts';
@@ -47,6 +48,8 @@ export function sayFields(message: string, { body }: Statement, tables: readonly
   const name = missingColumn(message);
   const list = tokenList(body);
   if (isMixed(message)) return ofGroups(message, body, list, tables);
+  const hidden = ofHidden(message, list, tables);
+  if (hidden !== undefined) return hidden;
   if (name !== undefined) return ofTables(message, name, list, tables);
   const inTable = missingInTable(message);
   if (inTable !== undefined) return ofTables(message, inTable, list, calledSo(tables, message.split('"')[1], list));
@@ -65,6 +68,19 @@ function ofGroups(message: string, body: string, list: TokenList, tables: readon
   const { at, column = 'x', groups = ['x'] } = mixedGroups(body, list, names) ?? {};
   const hint = `\nGROUP BY ALL groups only by items of SELECT that have no aggregate, and ${column} stands in one that has: write GROUP BY ${groups.join(', ')}, or any_value(${column}).`;
   return { message, hint, at: at === undefined ? undefined : list[at]?.start };
+}
+
+/** GROUP BY the name of an item that a field has, too. */
+function ofHidden(message: string, list: TokenList, tables: readonly NamedTable[]): FieldsSaid | undefined {
+  const [line = ''] = message.split('\n', 1);
+  const names = tables.flatMap((table) => table.columns());
+  const [hidden] = hiddenAliases(line, list, names);
+  if (hidden === undefined) return undefined;
+  const { name, item } = hidden;
+  const table = tables.find((one) => one.columns().some((column) => foldName(column) === foldName(name)));
+  const of = table === undefined ? '' : ` of ${table.shownAs ?? sqlPath(table)}`;
+  const hint = `\n${fieldName(name)} is also a field${of}, and GROUP BY takes that one: write GROUP BY ${item}, or give the item another name.`;
+  return { message: line, hint };
 }
 
 /** The tables that the text gives a name to, or has it; all if that is not clear. */

@@ -185,6 +185,10 @@ const NAME_OF_TIME =
 /** Advice for messages that do not say what to do. */
 const ADVICE: [Says, string][] = [
   [isAboutJson, "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$')."],
+  [
+    (message) => /^Referenced column "undefined" (?:was )?not found/i.test(message),
+    '\nNull and missing are the same: write NULL instead of UNDEFINED.',
+  ],
   [isListWanted, '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).'],
   [
     isNumberAsTime,
@@ -238,6 +242,7 @@ const MESSAGES: [RegExp, string][] = [
     /\nEither add it to the GROUP BY list, or use "ANY_VALUE.*/s,
     '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several.',
   ],
+  [/^Type with name object does not exist!.*/is, 'There is no type object: write JSON.'],
   // Back to the spelling in SQL.
   [/\bo_vals\b/g, 'values'],
 ];

@@ -10,6 +10,7 @@ import * as clauses from '../sql/corrections/clauses.ts';
 import * as dialects from '../sql/corrections/dialect-forms.ts';
 import { type Correct, edited, type Faulty, instead, textOf } from '../sql/corrections/faulty.ts';
 import * as groups from '../sql/corrections/group-by-all.ts';
+import * as hidden from '../sql/corrections/hidden-alias.ts';
 import * as names from '../sql/corrections/names.ts';
 import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
@@ -40,7 +41,9 @@ const SQL_CHARS_MAX = 1_500;
 const TRIES_MAX = 12;
 const MISTAKES_MAX = 8;
 
-const ALL: readonly Correct[] = [spelling, dialects, calls, clauses, groups, names].flatMap(({ CORRECT }) => CORRECT);
+const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, groups, names].flatMap(
+  ({ CORRECT }) => CORRECT,
+);
 
 /** What SQL means, and how it is bound. */
 export interface Meaning {

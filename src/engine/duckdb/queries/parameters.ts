@@ -215,6 +215,24 @@ function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   );
 }
 
+/** Microseconds that are most likely seconds or milliseconds, of the years 1973 to 2100: they are of the first weeks of 1970. */
+const SECONDS_MIN = 100_000_000n;
+const SECONDS_MAX = 4_102_444_800n;
+
+/** Warns of timestamps that are integers of another unit, most likely; `used` are the names in the statement. */
+export function unitWarnings(used: readonly string[], given: readonly Parameter[] = []): string[] {
+  const names = new Set(used.map((name) => name.toLowerCase()));
+  return given.flatMap(({ name, type, value = null }) => {
+    const micros = type === 'timestamp' ? toInteger(value)?.value : undefined;
+    if (typeof micros !== 'bigint' || micros < SECONDS_MIN || micros > SECONDS_MAX * 1_000n) return [];
+    if (!names.has(name.replace(/^[:$]/, '').toLowerCase())) return [];
+    const [unit, factor] = micros > SECONDS_MAX ? ['milliseconds', 1_000n] : ['seconds', 1_000_000n];
+    return [
+      `Parameter "${name}" is ${new Date(Number(micros / 1_000n)).toISOString()}: a timestamp counts microseconds. If these are ${unit}, give ${micros * factor}, or ISO text.`,
+    ];
+  });
+}
+
 /** Whether a value was given: the type `null` needs none. */
 function hasValue(parameter: Parameter): boolean {
   return parameter.value !== undefined || parameter.type === 'null';

@@ -19,7 +19,7 @@ import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { isOfUnits, textWarnings } from './order-warnings.ts';
-import { bindParameters } from './parameters.ts';
+import { bindParameters, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
@@ -64,7 +64,8 @@ async function warningsFor(
   cut: QueryOutcome['cut'],
 ): Promise<string[]> {
   const isAsked = request.generateWarnings === true;
-  if (!isAsked && request.tellsUnused !== true) return [...ofSql];
+  const ofCut = cutWarnings(cut, isAsked, request.keep !== undefined);
+  if (!isAsked && request.tellsUnused !== true) return [...ofCut, ...ofSql];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? [])
     .map(({ name }) => name)
@@ -75,11 +76,15 @@ async function warningsFor(
   );
   const more = unused.length - warnings.length;
   if (more > 0) warnings.push(`${more} more parameters are not used by the SQL.`);
-  if (!isAsked) return [...warnings, ...ofSql];
-  if (cut?.reason === 'rows' || cut?.reason === 'asked')
-    warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
-  if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
-  return [...warnings, ...ofSql];
+  return [...warnings, ...ofCut, ...ofSql];
+}
+
+/** A result cut at the caller's own limit is no error, and nothing else says it: this is told always, unless all of it is kept. */
+function cutWarnings(cut: QueryOutcome['cut'], isAsked: boolean, isKept: boolean): string[] {
+  if (cut === null || (!isAsked && (cut.reason !== 'asked' || isKept))) return [];
+  return cut.reason === 'bytes'
+    ? [`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`]
+    : [`Only the first ${cut.limit} rows are returned; the query has more.`];
 }
 
 function meant(name: string, parameters: readonly string[]): string {
@@ -110,11 +115,11 @@ async function outcomeOf(
   queuedMicros: number,
 ): Promise<QueryOutcome> {
   const { statement, warnings } = opened;
-  const { cut } = read;
-  const isAsked = cut?.reason === 'rows' && cut.limit < limits.resultRowsMax;
+  const isAsked = read.cut?.reason === 'rows' && read.cut.limit < limits.resultRowsMax;
+  const cut = read.cut && isAsked ? { ...read.cut, reason: 'asked' as const } : read.cut;
   return {
     ...read,
-    cut: isAsked ? { ...cut, reason: 'asked' } : cut,
+    cut,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
     warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, cut),
@@ -221,7 +226,8 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
     // What is known of the fields says more.
     const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
-    const warnings = [...castWarnings(written), ...far, ...traps, ...orders, ...strays];
+    const ofUnits = unitWarnings(written.parameters, request.parameters);
+    const warnings = [...ofUnits, ...castWarnings(written), ...far, ...traps, ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };

@@ -4,7 +4,7 @@ import { CAST_MACROS, CASTS } from './compat/casts.ts';
 import type { CompatFunction } from './compat/entry.ts';
 import { GEOGRAPHY } from './compat/geography.ts';
 import { HASH_MACROS } from './compat/hashes.ts';
-import { NUMBERS } from './compat/numbers.ts';
+import { EXTREME_MACROS, NUMBERS } from './compat/numbers.ts';
 import { fieldsOf, OBJECTS } from './compat/objects.ts';
 import { STRINGS } from './compat/strings.ts';
 import { TIME_MACROS, TIMES } from './compat/times.ts';
@@ -42,6 +42,7 @@ export const RENAMED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
 export const COMPAT_MACROS: ReadonlyMap<string, readonly string[]> = new Map([
   ...COMPAT_FUNCTIONS.flatMap(({ name, macro }) => (macro === undefined ? [] : [[name.toLowerCase(), macro] as const])),
   ...CAST_MACROS,
+  ...EXTREME_MACROS,
   ...HASH_MACROS,
   ...TIME_MACROS,
   [VALUES_OF, [`(o) AS map_values(${fieldsOf('o')})`]] as const,

@@ -37,6 +37,7 @@ const FUNCTIONS = `
   div                       n // 2                                        {1} // {2}
   explode                   unnest(l)                                     unnest({1})
   explode_outer             unnest(l)
+  field                     "a"
   from_unixtime             -                                             strftime(to_timestamp({1}), {format 2})
   from_utc_timestamp        timezone('Europe/Berlin', t::TIMESTAMPTZ)     timezone({zone 2}, CAST({1} AS TIMESTAMPTZ))
   generate_array            generate_series(1, 3)                         generate_series({*})

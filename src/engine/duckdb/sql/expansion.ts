@@ -23,9 +23,11 @@ export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),
   ['format_iso8601', 3],
-  ['to_int_', 5],
-  ['try_to_int_', 5],
+  ['to_int_', 12],
+  ['try_to_int_', 12],
   ['typeof', 16],
+  ['greatest', 2],
+  ['least', 2],
   ['array_join', 2],
   ['array_pop_back', 2],
   ['array_to_string', 2],

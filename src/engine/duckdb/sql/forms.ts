@@ -7,6 +7,7 @@ import {
   dateEdits,
   extractEdits,
   extractedEdits,
+  extremeEdits,
   formatEdits,
   hashEdits,
   hexEdits,
@@ -16,7 +17,7 @@ import {
   undefinedEdits,
   zipEdits,
 } from './forms/calls.ts';
-import { castEdits, isWideType, shortCastEdits } from './forms/casts.ts';
+import { castEdits, isWideType, momentEdits, shortCastEdits } from './forms/casts.ts';
 import { type Edit, inOrder, isMark, replacing, wordOf } from './forms/edit.ts';
 import { Clauses, exceptEdits, hintEdits, sampleEdits, unnestEdits, valuesEdits } from './forms/relations.ts';
 import { type TokenList, tokenList } from './token-list.ts';
@@ -92,8 +93,11 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['to_hex', inList(hexEdits)],
   ['regexp_extract', inList(extractedEdits)],
   ['extract', inList(extractEdits)],
+  ['greatest', inList(extremeEdits)],
+  ['least', inList(extremeEdits)],
   ['date', inList(dateEdits)],
   ['time', inList(dateEdits)],
+  ['timestamp', inList(momentEdits)],
   ['undefined', inList(undefinedEdits)],
   ['length', lengthOf],
   ...['cast', 'try_cast', 'static_cast', 'try_static_cast'].map((word) => [word, cast] as const),

@@ -135,7 +135,7 @@ const GUARDS: Guard[] = [
       { parameters: ['s', 'f'], isTooLarge: 'false', call: "system.main.replace(p.s, p.f, '')" },
       {
         parameters: ['s', 'f', 't'],
-        isTooLarge: `strlen(p.t) > strlen(p.f) AND strlen(p.s)::HUGEINT // greatest(strlen(p.f), 1) * strlen(p.t) > ${REPLACED_MAX}`,
+        isTooLarge: `strlen(p.t) > strlen(p.f) AND strlen(p.s)::HUGEINT // system.main.greatest(strlen(p.f), 1) * strlen(p.t) > ${REPLACED_MAX}`,
       },
     ],
   },

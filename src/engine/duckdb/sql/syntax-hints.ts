@@ -89,6 +89,10 @@ function dialectHint(list: readonly Token[], index: number): string | null {
   if (before?.text === '(' && /^timestamp$/.test(wordOf(list[index - 2]))) {
     return 'Write x::TIMESTAMP instead of TIMESTAMP(x).';
   }
+  if (wordOf(here) === 'table' && list[index + 1]?.text === '(' && list[index + 2]?.kind === 'string') {
+    return "Write the name of the collection instead of TABLE('…'), in double quotes if it has odd characters.";
+  }
+  if (wordOf(here) === 'array' && wordOf(before) === 'as') return 'There is no type array: write JSON[], or VARCHAR[].';
   if (wordOf(here) === 'with' && wordOf(list[index + 1]) === 'offset') {
     return 'Write UNNEST(x) WITH ORDINALITY AS u(item, nr) instead of WITH OFFSET: nr counts from 1.';
   }

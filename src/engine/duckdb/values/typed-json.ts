@@ -4,6 +4,8 @@ import {
   DOUBLE,
   DuckDBListType,
   DuckDBListValue,
+  DuckDBMapType,
+  DuckDBMapValue,
   DuckDBStructType,
   DuckDBStructValue,
   type DuckDBType,
@@ -30,6 +32,7 @@ export function integer(value: bigint): Typed | undefined {
   return BigInt.asIntN(128, value) === value ? { type: HUGEINT, value } : undefined;
 }
 
+const EMPTY_OBJECT = new DuckDBMapType(VARCHAR, VARCHAR);
 const JSON_TYPE = DuckDBVarCharType.create('JSON');
 
 const SCALAR_TYPES: Readonly<Record<Scalar, DuckDBType>> = {
@@ -76,10 +79,11 @@ function valueAs(type: DuckDBType, value: JsonValue): DuckDBValue {
 
 /**
  * A JSON value with the engine's type for it, by the same rule as for documents (`widen`): the narrowest that keeps
- * every value exactly. What has no such type (mixed items, an integer of more than 128 bits, an empty object) is JSON,
- * and is bound as JSON text if it is the whole value: the driver cannot bind it otherwise.
+ * every value exactly. What has no such type (mixed items, an integer of more than 128 bits) is JSON, and is bound as JSON
+ * text if it is the whole value: the driver cannot bind it otherwise. An object without keys is a map without.
  */
 export function typedJson(value: JsonValue): Typed {
+  if (isObject(value) && Object.keys(value).length === 0) return { type: EMPTY_OBJECT, value: new DuckDBMapValue([]) };
   const type = typeOf(widen('null', value));
   return { type, value: valueAs(type, value) };
 }

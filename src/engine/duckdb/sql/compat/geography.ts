@@ -20,8 +20,8 @@ function ofPoints(name: string, parameters: string[], expression: string): strin
   return once(parameters.join(' '), `list_transform([{${fields.join(', ')}}], lambda c: ${body})[1]`);
 }
 
-/** Null if a coordinate is null: least() would skip the null. */
-const HAVERSINE = `CASE WHEN c.a[1] + c.a[2] + c.b[1] + c.b[2] IS NOT NULL THEN 2 * ${RADIUS_M} * asin(least(1, sqrt(
+/** Null if a coordinate is null: the engine's least() skips it. */
+const HAVERSINE = `CASE WHEN c.a[1] + c.a[2] + c.b[1] + c.b[2] IS NOT NULL THEN 2 * ${RADIUS_M} * asin(system.main.least(1, sqrt(
   pow(sin(radians(c.b[2] - c.a[2]) / 2), 2) + cos(radians(c.a[2])) * cos(radians(c.b[2])) *
   pow(sin(radians(c.b[1] - c.a[1]) / 2), 2)))) END`;
 

@@ -1,6 +1,33 @@
 import { type CompatFunction, once } from './entry.ts';
 
+/** Arguments of a call of GREATEST or LEAST; with more of them it is a call of these, with a list. */
+export const EXTREMES_MAX = 12;
+export const EXTREMES_OF: ReadonlyMap<string, string> = new Map([
+  ['greatest', 'greatest_of_'],
+  ['least', 'least_of_'],
+]);
+export const EXTREME_MACROS: readonly (readonly [string, readonly string[]])[] = [
+  ['greatest_of_', ["(l) AS list_sort(l, 'DESC', 'NULLS FIRST')[1]"]],
+  ['least_of_', ["(l) AS list_sort(l, 'ASC', 'NULLS FIRST')[1]"]],
+];
+
+/** The engine's own skips nulls. */
+const extreme = (name: string) =>
+  Array.from({ length: EXTREMES_MAX }, (_, last) => {
+    const names = Array.from({ length: last + 1 }, (_, index) => `a${index}`);
+    const areThere = names.map((one) => `${one} IS NOT NULL`).join(' AND ');
+    return `(${names.join(', ')}) AS CASE WHEN ${areThere} THEN system.main.${name}(${names.join(', ')}) END`;
+  });
+
 export const NUMBERS: readonly CompatFunction[] = [
+  {
+    name: 'GREATEST',
+    macro: extreme('greatest'),
+    example: 'GREATEST(1, NULL, 3)',
+    gives: null,
+    note: 'Null if an argument is null, which DuckDB alone skips: list_max([a, b]) skips it.',
+  },
+  { name: 'LEAST', listedWith: 'GREATEST', macro: extreme('least'), example: 'LEAST(5, 2)', gives: 2 },
   { name: 'TRUNCATE', renamed: 'trunc', example: 'TRUNCATE(-1.7)', gives: -1 },
   { name: 'POW', example: 'POW(2, 3)', gives: 8 },
   { name: 'HYPOT', macro: ['(a, b) AS sqrt(pow(a, 2) + pow(b, 2))'], example: 'HYPOT(3, 4)', gives: 5 },

@@ -3,7 +3,7 @@ import { HASHES } from './hashes.ts';
 
 /** A hundred grams from each piece of the text: finding a position in a long text takes as long as walking to it. */
 const gramsOf = (n: string) =>
-  `flatten(list_transform(list_transform(range(0, greatest(length(p.t) - ${n} + 1, 0), 100),
+  `flatten(list_transform(list_transform(range(0, system.main.greatest(length(p.t) - ${n} + 1, 0), 100),
     lambda i: substr(p.t, i + 1, 99 + ${n})),
     lambda s: list_transform(range(1, length(s) - ${n} + 2), lambda i: substr(s, i, ${n}))))`;
 /** Rows are computed 2,048 at a time, which cannot be interrupted. */

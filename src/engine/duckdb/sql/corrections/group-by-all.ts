@@ -40,7 +40,8 @@ export function mixedGroups(sql: string, list: TokenList, names: readonly string
   return undefined;
 }
 
-function itemsOf(list: TokenList, start: number, end: number): Range[] {
+/** The items of a list between two tokens. */
+export function itemsOf(list: TokenList, start: number, end: number): Range[] {
   const items: Range[] = [];
   let from = start;
   for (let index = start; index < end; index = list.closeOf(index) + 1) {

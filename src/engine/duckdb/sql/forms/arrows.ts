@@ -69,9 +69,19 @@ function operandStart(list: TokenList, end: number): number | undefined {
     if (!BEFORE.has(name)) start = pathStart(list, start);
   } else start = pathStart(list, end);
   if (start >= end) return undefined;
+  if (isParameter(list, start - 1)) return start - 1;
   if (isMark(list[start - 1], '::')) return operandStart(list, start - 1);
   const first = wordOf(list[start]);
   return BEFORE.has(first) || BEHIND.has(first) ? undefined : start;
+}
+
+/** Whether the colon at an index begins `:name`: behind what ends an operand it is that of a slice, `l[1:n]`. */
+function isParameter(list: TokenList, index: number): boolean {
+  const [before, colon, name] = [list[index - 1], list[index], list[index + 1]];
+  if (!isMark(colon, ':') || colon?.end !== name?.start) return false;
+  if (before === undefined) return true;
+  if (before.kind === 'word') return BEFORE.has(wordOf(before)) || BEHIND.has(wordOf(before));
+  return before.kind === 'punctuation' && !')]'.includes(before.text);
 }
 
 /** Functions that take a lambda. */

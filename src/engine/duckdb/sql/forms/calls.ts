@@ -1,4 +1,5 @@
 import { HASH_NAMES } from '../compat/hashes.ts';
+import { EXTREMES_MAX, EXTREMES_OF } from '../compat/numbers.ts';
 import { DATE_OF, TIME_OF } from '../compat/times.ts';
 import type { TokenList } from '../token-list.ts';
 import { closing, type Edit, isMark, replacing, wordOf } from './edit.ts';
@@ -144,12 +145,23 @@ export function extractedEdits(list: TokenList, index: number): Edit[] {
   return [{ start: call.start, end: call.start, text: 'nullif(' }, closing(close.end, `, '')`)];
 }
 
-/** `EXTRACT(DATE FROM t)` is a cast. */
+/** Parts that are types. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['date', 'DATE'],
+  ['time', 'TIME'],
+  ['datetime', 'TIMESTAMP'],
+]);
+
+/** `EXTRACT(DATE FROM t)` is a cast; ISOWEEK is the engine's WEEK, and DAYOFWEEK counts from 1 on Sunday, where the engine has 0. */
 export function extractEdits(list: TokenList, index: number): Edit[] {
   const [call, open, part, from] = list.slice(index, index + 4);
   const close = list[list.closeOf(index + 1)];
-  if (!isMark(open, '(') || wordOf(part) !== 'date' || wordOf(from) !== 'from' || close === undefined) return [];
-  return [...replacing(call, from, 'CAST('), closing(close.start, ' AS DATE')];
+  if (!isMark(open, '(') || wordOf(from) !== 'from' || call === undefined || close === undefined) return [];
+  const type = TYPES.get(wordOf(part));
+  if (type !== undefined) return [...replacing(call, from, 'CAST('), closing(close.start, ` AS ${type}`)];
+  if (wordOf(part) === 'isoweek') return replacing(part, part, 'week');
+  if (wordOf(part) !== 'dayofweek') return [];
+  return [{ start: call.start, end: call.start, text: '(' }, closing(close.end, ' + 1)')];
 }
 
 /** `DATE(2024, 3, 1)`, `TIME(12, 30, 0)`: the engine reads these names as types. */
@@ -161,4 +173,15 @@ export function dateEdits(list: TokenList, index: number): Edit[] {
   if (wordOf(call) === 'date') return isAlone ? [] : replacing(call, call, DATE_OF);
   // TIME(6) '…' is a text with its type.
   return list[list.closeOf(index + 1) + 1]?.kind === 'string' ? [] : replacing(call, call, TIME_OF);
+}
+
+/** `GREATEST(a, b, …)` with more arguments than there are macros for. */
+export function extremeEdits(list: TokenList, index: number): Edit[] {
+  const [call, open] = [list[index], list[index + 1]];
+  const ends = list.endsOf(index + 1);
+  const close = list[ends.at(-1) ?? -1];
+  const name = EXTREMES_OF.get(wordOf(call));
+  if (!isMark(open, '(') || open === undefined || close === undefined || name === undefined) return [];
+  if (ends.length <= EXTREMES_MAX || isMark(list[index - 1], '.')) return [];
+  return [...replacing(call, call, name), { start: open.end, end: open.end, text: '[' }, closing(close.start, ']')];
 }

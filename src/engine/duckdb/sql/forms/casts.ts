@@ -16,6 +16,9 @@ const WIDE: ReadonlyMap<string, string> = new Map([
   ['real', 'DOUBLE'],
 ]);
 
+/** Types of 64 bits without a fraction. */
+const WHOLE: ReadonlySet<string> = new Set(['int', 'integer', 'bigint', 'long', 'int8', 'int64']);
+
 /** The words of a type, from its first token to its last, that have a wider one. */
 function wideWords(list: TokenList, first: number, last: number): Edit[] {
   const edits: Edit[] = [];
@@ -44,7 +47,7 @@ export function castEdits(list: TokenList, index: number, isAsWritten: (token: T
   if (!isMark(list[index + 1], '(') || as === -1 || type === undefined || list[close] === undefined) return [];
   const plain = name === wordOf(call) ? [] : replacing(call, call, name);
   if (isAsWritten(type)) return plain;
-  if (as + 2 !== close || WIDE.get(wordOf(type)) !== 'BIGINT') return [...plain, ...wideWords(list, as + 1, close - 1)];
+  if (as + 2 !== close || !WHOLE.has(wordOf(type))) return [...plain, ...wideWords(list, as + 1, close - 1)];
   return [...replacing(call, call, name === 'cast' ? TO_INT : TRY_TO_INT), ...replacing(list[as], type, '')];
 }
 
@@ -62,4 +65,22 @@ function asOf(list: TokenList, open: number, close: number): number {
 export function isWideType(list: TokenList, index: number): boolean {
   const before = list[index - 1];
   return WIDE.has(wordOf(list[index])) && (isMark(before, '::') || wordOf(before) === 'as');
+}
+
+const CAST = /^(?:try_)?(?:static_)?cast$/;
+/** A time with an offset, as a literal. */
+const WITH_OFFSET =
+  /^'\s*\d{4,6}-\d{1,2}-\d{1,2}[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,12})?)?\s*(?:Z|UTC|[-+]\d{2}(?::?\d{2})?)\s*'$/i;
+
+/**
+ * `TIMESTAMP '2024-03-01T12:00:00+01:00'`, and a cast of such a text: elsewhere TIMESTAMP is a moment, and the engine's own
+ * would drop the offset. A cast of a column stays: what its texts are is not known here.
+ */
+export function momentEdits(list: TokenList, index: number): Edit[] {
+  const [before, word, next] = [list[index - 1], list[index], list[index + 1]];
+  const isIn = wordOf(before) === 'as' && isMark(next, ')') && isMark(list[index - 3], '(');
+  const isCast = isMark(before, '::') || (isIn && CAST.test(wordOf(list[index - 4])));
+  const text = isCast ? list[index - 2] : next;
+  if (isMark(before, '.') || text?.kind !== 'string' || !WITH_OFFSET.test(text.text)) return [];
+  return replacing(word, word, 'TIMESTAMPTZ');
 }
