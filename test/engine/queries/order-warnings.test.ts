@@ -56,6 +56,8 @@ function orderOf(n: number) {
     release: `1.${n}.0`,
     version: `1.${two(n % 90)}.0`,
     city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
+    cost: { '@cur': n % 2 === 0 ? 'EUR' : 'USD', '#text': n },
+    prices: { [`k${n % 50}`]: n },
     uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
     ip: `10.0.0.${n}`,
     address: `10.0.0.${100 + n}`,
@@ -256,9 +258,26 @@ test.each([
   'WITH c AS (SELECT amount AS total_price FROM orders) SELECT max(total_price) FROM c',
   'SELECT amount AS total_price FROM orders ORDER BY total_price',
   'SELECT _id FROM orders WHERE amount > 5 ORDER BY amount',
+  'SELECT cost, count(*), max(cost."#text"), any_value(line_items) FROM orders GROUP BY cost ORDER BY ALL',
   'EXPLAIN SELECT max(total_price) FROM orders',
 ])('no warning: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
+});
+
+const COST = 'is an object, ordered by all its fields, "@cur" before the others: its value is ';
+
+test.each([
+  ['SELECT _id FROM orders ORDER BY cost DESC LIMIT 1', `cost ${COST}cost."#text".`],
+  ['SELECT max(o.cost) FROM orders o', `o.cost ${COST}o.cost."#text".`],
+  ['SELECT count(*) FROM orders a JOIN orders b ON a.cost < b.cost', `a.cost ${COST}a.cost."#text".`],
+  [
+    'SELECT max(by_country) FROM orders',
+    'by_country is an object, ordered by all its fields, shipping before the others',
+  ],
+  ['SELECT max(line_items) FROM orders', 'line_items is a list of objects, ordered by the first of them as a whole'],
+  ['SELECT max(prices) FROM orders', "prices is a map, ordered by its entries as a whole: prices['key'] is"],
+])('objects: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
 
 test('says what reads the numbers of a field', async () => {

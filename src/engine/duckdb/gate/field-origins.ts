@@ -10,9 +10,11 @@ import { nameIn, type Scope } from './node-scopes.ts';
  * value, and has no origin.
  */
 
-/** A stored field of text that a value is. */
+/** A stored field of text, or of objects, that a value is. */
 export interface Origin {
   table: NamedTable;
+  /** Its SQL type. */
+  type: string;
   /** The field in it; `ITEM` steps into a list. */
   path: readonly string[];
   /** As the expression that was asked about names it: SQL for the value in its place. */
@@ -24,8 +26,8 @@ export interface Origins {
   readonly tables: ReadonlyMap<Node, NamedTable>;
   /** What names of WITH stand for. */
   readonly queries: ReadonlyMap<Node, Node>;
-  /** The columns of tables, folded, and whether a path in each is text. */
-  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, boolean>>>;
+  /** The columns of tables, folded, and the type of a path in each, empty if it is neither text nor of objects. */
+  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, string>>>;
   /** The items of select lists by their names, folded; those with a star are under an empty one. */
   readonly items: Map<Node, ReadonlyMap<string, number[]>>;
   looksLeft: number;
@@ -53,7 +55,10 @@ type Found = readonly Origin[] | 'none';
 /** A column of a query, by its name or by its place. */
 export type Column = { name: string } | { at: number };
 
-/** The stored fields of text that an expression is. */
+/** Of an object, a map, or a list of these. */
+const OF_OBJECTS = /^(?:STRUCT|MAP)\(/;
+
+/** The stored fields of text, or of objects, that an expression is. */
 export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
   return inExpression(origins, node, { scope, depth: 0, rest: [] });
 }
@@ -219,14 +224,15 @@ function inUnnest(
 function inTable(origins: Origins, table: NamedTable, path: readonly string[]): Found {
   const columns =
     origins.columns.get(table) ??
-    new Map(table.columns().map((column) => [foldName(column), new Map<string, boolean>()]));
+    new Map(table.columns().map((column) => [foldName(column), new Map<string, string>()]));
   origins.columns.set(table, columns);
   const known = columns.get(foldName(path[0] ?? ''));
   if (known === undefined) return 'none';
   const key = JSON.stringify(path);
-  const isText = known.get(key) ?? table.typeAt?.(path) === 'VARCHAR';
-  known.set(key, isText);
-  return isText ? [{ table, path, written: path.map(fieldName).join('.') }] : [];
+  const given = known.get(key) ?? table.typeAt?.(path) ?? '';
+  const type = given === 'VARCHAR' || OF_OBJECTS.test(given) ? given : '';
+  known.set(key, type);
+  return type === '' ? [] : [{ table, path, type, written: path.map(fieldName).join('.') }];
 }
 
 /** The query of an entry of WITH, or of a subquery, with the names that it gives to its columns. */

@@ -9,7 +9,10 @@ import { castType, createTimeTypes, typeOf } from './time-types.ts';
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
 
-/** A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one. */
+/**
+ * A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one; or
+ * one of objects.
+ */
 export interface TextOrder extends Origin {
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
   other: { text: string } | { parameter: string } | undefined;
@@ -88,6 +91,9 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']):
   }
 }
 
+/** Of others the fields are put in order as a whole. */
+export const isOfText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
+
 /** What a TRY_CAST casts, and to which type. */
 function triedIn(node: Node): { operand: unknown; type: string } | undefined {
   if (foldName(textOf(node['function_name'])) === TRY_TO_INT)
@@ -98,7 +104,7 @@ function triedIn(node: Node): { operand: unknown; type: string } | undefined {
 function noteCast(walk: Walk, node: Node, scope: Scope | undefined): void {
   const { operand, type = '' } = triedIn(node) ?? {};
   if (!isNumber(type) && !isTime(type)) return;
-  for (const origin of originsOf(walk.origins, operand, scope)) {
+  for (const origin of originsOf(walk.origins, operand, scope).filter(isOfText)) {
     const isNoted = walk.casts.some(({ written, type: other }) => written === origin.written && other === type);
     if (!isNoted && walk.casts.length < ORDERS_MAX) walk.casts.push({ ...origin, type });
   }
@@ -124,7 +130,9 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
       const number = constantOf(expression);
       if (number !== undefined) note(walk, originsInQuery(walk.origins, query, { at: Number(number) - 1 }));
       else if (isNode(expression) && expression['class'] === 'STAR')
-        for (const item of items.slice(0, ORDERS_MAX)) note(walk, originsOf(walk.origins, item, scope));
+        // Whoever orders by all has objects among them.
+        for (const item of items.slice(0, ORDERS_MAX))
+          note(walk, originsOf(walk.origins, item, scope).filter(isOfText));
       else note(walk, sortedBy(walk, expression, query, scope));
     }
   }

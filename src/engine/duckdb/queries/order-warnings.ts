@@ -1,8 +1,9 @@
-import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
+import { isOfText, type TextCast, type TextField, type TextOrder, type TextUses } from '../gate/text-orders.ts';
 import type { Cast } from '../sql/corrections/casts.ts';
 import { isMissing, type Misordered, misordered } from '../sql/corrections/misordered.ts';
 import { hasDigit, nullsSaid, readingFor } from '../sql/corrections/readings.ts';
 import { foldName } from '../sql/names.ts';
+import { objectValue } from '../sql/object-values.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { type Data, fewTextsOf, sampled } from './text-values.ts';
 
@@ -21,6 +22,10 @@ export async function textWarnings(
   for (const order of orders) {
     const other = otherText(order.other, values);
     if (warnings.length >= WARNINGS_MAX) break;
+    if (!isOfText(order)) {
+      warnings.push(wholeSaid(order));
+      continue;
+    }
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
     const found = await misorderOf(order, order.written, data, other);
@@ -31,6 +36,19 @@ export async function textWarnings(
     if (said !== undefined) warnings.push(said);
   }
   return warnings;
+}
+
+/** That objects are put in order as a whole, and what else may be meant. */
+function wholeSaid({ written, type }: TextOrder): string {
+  if (type.endsWith('[]'))
+    return `${written} is a list of objects, ordered by the first of them as a whole: unnest(${written}) gives them one by one.`;
+  const value = objectValue(type);
+  if (value === undefined)
+    return `${written} is a map, ordered by its entries as a whole: ${written}['key'] is the value of a key.`;
+  const [first = ''] = value.names;
+  const meant =
+    value.scalar === undefined ? `one of its fields is ${written}.${first}` : `its value is ${written}.${value.scalar}`;
+  return `${written} is an object, ordered by all its fields, ${first} before the others: ${meant}.`;
 }
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
