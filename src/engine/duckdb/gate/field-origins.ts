@@ -10,7 +10,7 @@ import { nameIn, type Scope } from './node-scopes.ts';
  * value, and has no origin.
  */
 
-/** A stored field of text, or of objects, that a value is. */
+/** A stored field of text, of objects, or of times with a zone, that a value is. */
 export interface Origin {
   table: NamedTable;
   /** Its SQL type. */
@@ -26,7 +26,7 @@ export interface Origins {
   readonly tables: ReadonlyMap<Node, NamedTable>;
   /** What names of WITH stand for. */
   readonly queries: ReadonlyMap<Node, Node>;
-  /** The columns of tables, folded, and the type of a path in each, empty if it is neither text nor of objects. */
+  /** The columns of tables, folded, and the type of a path in each, empty if it is none that is asked for. */
   readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, string>>>;
   /** The items of select lists by their names, folded; those with a star are under an empty one. */
   readonly items: Map<Node, ReadonlyMap<string, number[]>>;
@@ -55,10 +55,10 @@ type Found = readonly Origin[] | 'none';
 /** A column of a query, by its name or by its place. */
 export type Column = { name: string } | { at: number };
 
-/** Of an object, a map, or a list of these. */
-const OF_OBJECTS = /^(?:STRUCT|MAP)\(/;
+/** Of text, an object, a map, or a list of these, or a time with a zone. */
+const ASKED_TYPES = /^(?:VARCHAR|TIMESTAMP WITH TIME ZONE)$|^(?:STRUCT|MAP)\(/;
 
-/** The stored fields of text, or of objects, that an expression is. */
+/** The stored fields of such types that an expression is. */
 export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
   return inExpression(origins, node, { scope, depth: 0, rest: [] });
 }
@@ -230,7 +230,7 @@ function inTable(origins: Origins, table: NamedTable, path: readonly string[]): 
   if (known === undefined) return 'none';
   const key = JSON.stringify(path);
   const given = known.get(key) ?? table.typeAt?.(path) ?? '';
-  const type = given === 'VARCHAR' || OF_OBJECTS.test(given) ? given : '';
+  const type = ASKED_TYPES.test(given) ? given : '';
   known.set(key, type);
   return type === '' ? [] : [{ table, path, type, written: path.map(fieldName).join('.') }];
 }

@@ -1,6 +1,6 @@
 import { TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
-import { foldName, ID_COLUMN, type NamedTable } from '../sql/names.ts';
+import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { createOrigins, type Origin, type Origins, originsInQuery, originsOf } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
@@ -15,7 +15,21 @@ export type TextField = Pick<Origin, 'table' | 'path'>;
  */
 export interface TextOrder extends Origin {
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
-  other: { text: string } | { parameter: string } | undefined;
+  other: Other | undefined;
+}
+
+/** What a field is compared with. */
+export type Other = { text: string } | { parameter: string };
+
+/** A field of text that has to be one of some texts. */
+export interface TextEquality extends Origin {
+  others: readonly Other[];
+}
+
+/** A field of text by which rows are grouped, or made distinct. */
+export interface TextGroup extends Origin {
+  /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
+  column: number | undefined;
 }
 
 /** A field of text that TRY_CAST reads. */
@@ -24,10 +38,16 @@ export interface TextCast extends Origin {
   type: string;
 }
 
+/** A field of times with a zone, or of their text, of which a day or another part is taken. */
+export type DayOf = Origin;
+
 /** What a statement does with fields of text that only their values can tell to be wrong. */
 export interface TextUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
+  days: readonly DayOf[];
+  equalities: readonly TextEquality[];
+  groups: readonly TextGroup[];
 }
 
 /** Fields whose values are looked at. */
@@ -46,7 +66,10 @@ interface Walk {
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
   casts: TextCast[];
-  /** The fields, as they are written, of which the author asks what no cast reads. */
+  days: DayOf[];
+  equalities: TextEquality[];
+  groups: TextGroup[];
+  /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
 }
 
@@ -57,31 +80,41 @@ export function textUses(
   queries: ReadonlyMap<Node, Node>,
 ): TextUses {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return { orders: [], casts: [] };
+  if (tables.size === 0) return { orders: [], casts: [], days: [], equalities: [], groups: [] };
   const types = createTimeTypes(tables, queries);
   const walk: Walk = {
     origins: createOrigins(tables, queries),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     casts: [],
+    days: [],
+    equalities: [],
+    groups: [],
     known: new Set(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
-    if (isQuery(node)) noteSorted(walk, node, scope);
-    else noteCall(walk, node, scope);
+    if (isQuery(node)) {
+      noteSorted(walk, node, scope);
+      noteGroups(walk, node, scope, node === tree);
+    } else noteCall(walk, node, scope);
+    noteEqual(walk, node, scope);
     noteCast(walk, node, scope);
+    noteDay(walk, node, scope);
     for (const { operand } of castsAsked(node))
       for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
     for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
   }
-  const casts = walk.casts.filter(({ written }) => !walk.known.has(written));
-  return { orders: walk.found, casts: casts.slice(0, CASTS_MAX) };
+  const isNews = ({ written }: Origin) => !walk.known.has(written);
+  const { found: orders, equalities, groups } = walk;
+  const casts = walk.casts.filter(isNews).slice(0, CASTS_MAX);
+  return { orders, casts, days: walk.days.filter(isNews), equalities, groups };
 }
 
 function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']): void {
   for (const origin of found) {
     const { table, path } = origin;
+    if (isZoned(origin)) continue;
     // Ids are sorted for some order, whichever.
     if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
     const at = walk.found.findIndex((one) => one.table === table && one.path.join('\n') === path.join('\n'));
@@ -93,6 +126,34 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other']):
 
 /** Of others the fields are put in order as a whole. */
 export const isOfText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
+
+const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
+
+/** Functions that take a part of a time, or its day. */
+const PARTS =
+  /^(?:year|month|day|dayofmonth|hour|dayname|monthname|dayofweek|weekday|isodow|dayofyear|week|weekofyear|yearweek|isoyear|quarter|strftime|last_day|date)$/;
+/** And those that are told which. */
+const NAMED_PARTS = /^(?:date_part|datepart|date_trunc|datetrunc)$/;
+const PART_NAMES = /^(?:year|quarter|month|week|day|dow|isodow|doy|hour|dayofweek|dayofyear|isoyear|yearweek)s?$/i;
+const isNamedPart = (call: string, part = '') =>
+  NAMED_PARTS.test(call) && PART_NAMES.test(part) && !(call.endsWith('trunc') && /^hour/i.test(part));
+
+function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const isDate = node['class'] === 'CAST' && /^date$/i.test(castType(node['cast_type']));
+  const name = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  const children = nodesOf(node['children']);
+  const isPart = PARTS.test(name) || isNamedPart(name, constantText(children[0]));
+  if (name === 'timezone')
+    for (const { written } of originsOf(walk.origins, children[1], scope)) walk.known.add(written);
+  if (!isDate && !isPart) return;
+  for (const child of isDate ? [node['child']] : children) {
+    for (const origin of originsOf(walk.origins, child, scope)) {
+      const isMeant = isZoned(origin) ? foldName(origin.path[0] ?? '') !== TIME_COLUMN : isDate && isOfText(origin);
+      const isNoted = walk.days.some(({ written }) => written === origin.written);
+      if (isMeant && !isNoted && walk.days.length < CASTS_MAX) walk.days.push(origin);
+    }
+  }
+}
 
 /** What a TRY_CAST casts, and to which type. */
 function triedIn(node: Node): { operand: unknown; type: string } | undefined {
@@ -167,6 +228,52 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
   for (const { expression } of nodesOf(orders)) note(walk, originsOf(walk.origins, expression, scope));
 }
 
+/** The text or the parameter that an expression is. */
+function otherOf(node: unknown): Other | undefined {
+  const text = constantText(node);
+  if (text !== undefined) return { text };
+  const isParameter = isNode(node) && node['class'] === 'PARAMETER';
+  return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
+}
+
+/** `x = 'a'`, `x IN ('a', 'b')`. */
+function noteEqual(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const isOne = node['type'] === 'COMPARE_EQUAL';
+  if (!isOne && node['type'] !== 'COMPARE_IN') return;
+  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const others = sides.flatMap((side) => otherOf(side) ?? []);
+  const [field] = sides.filter((side) => otherOf(side) === undefined);
+  if (others.length === 0 || others.length !== sides.length - 1) return;
+  for (const origin of originsOf(walk.origins, field, scope))
+    if (isOfText(origin) && walk.equalities.length < CASTS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
+      walk.equalities.push({ ...origin, others });
+}
+
+/** What a query groups its rows by, or makes distinct. */
+function noteGroups(walk: Walk, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
+  if (query['type'] !== 'SELECT_NODE') return;
+  const scope = { select: query, outer };
+  const items = nodesOf(query['select_list']);
+  const isDistinct = nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER');
+  const isAll = isDistinct || query['aggregate_handling'] === 'FORCE_AGGREGATES';
+  const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
+  const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
+  const hasStar = items.some((item) => item['class'] === 'STAR');
+  for (const field of [...fields, ...counted]) {
+    const number = constantOf(field);
+    const grouped = number === undefined ? field : items[Number(number) - 1];
+    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
+      if (!isOfText(origin) || walk.groups.length >= CASTS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN)
+        continue;
+      const isThis = (item: Node) =>
+        item['class'] !== 'FUNCTION' &&
+        originsOf(walk.origins, item, scope).some(({ written }) => written === origin.written);
+      const at = isOutermost && !hasStar ? items.findIndex(isThis) : -1;
+      walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
+    }
+  }
+}
+
 /** What a comparison by order puts beside what. */
 function comparisonsIn(node: Node): [unknown, unknown][] {
   const { left, right, input, lower, upper } = node;
@@ -190,10 +297,8 @@ function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | 
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
   const found = originsOf(walk.origins, side, scope);
   if (found.length === 0) return;
-  const text = constantText(other);
-  const parameter = isNode(other) && other['class'] === 'PARAMETER' ? foldName(textOf(other['identifier'])) : '';
-  if (text !== undefined) note(walk, found, { text });
-  else if (parameter !== '') note(walk, found, { parameter });
+  const given = otherOf(other);
+  if (given !== undefined) note(walk, found, given);
   // Beside a number it is cast to one, and beside a time refused.
   else if (originsOf(walk.origins, other, scope).length > 0 || walk.isText(other, scope)) note(walk, found);
 }

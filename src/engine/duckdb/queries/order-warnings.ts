@@ -6,15 +6,16 @@ import { foldName } from '../sql/names.ts';
 import { objectValue } from '../sql/object-values.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { type Data, fewTextsOf, sampled } from './text-values.ts';
+import { zoneSaid } from './zone-warnings.ts';
 
 const WARNINGS_MAX = 3;
 
 /**
- * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, and which
- * of its values a TRY_CAST has made NULL.
+ * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, which of its
+ * values a TRY_CAST has made NULL, and of which zone the days of times are.
  */
 export async function textWarnings(
-  { orders, casts }: TextUses,
+  { orders, casts, days }: TextUses,
   values: ReadonlyMap<string, Typed>,
   data: Data,
 ): Promise<string[]> {
@@ -33,6 +34,10 @@ export async function textWarnings(
   }
   for (const cast of casts) {
     const said = await nullsOf(cast, data);
+    if (said !== undefined) warnings.push(said);
+  }
+  for (const day of days) {
+    const said = await zoneSaid(day, data);
     if (said !== undefined) warnings.push(said);
   }
   return warnings;
@@ -83,7 +88,8 @@ export async function misorderOf(
   return misordered(written, values, other);
 }
 
-function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {
+/** The text that a field is compared with; undefined: it is none. */
+export function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {
   if (other === undefined || 'text' in other) return other?.text;
   for (const [name, { value }] of values)
     if (foldName(name) === other.parameter && typeof value === 'string') return value;
