@@ -16,7 +16,7 @@ export interface SampledText {
 }
 
 /** What stands for no value. */
-const MISSING = /^(?:[-–?.]*|n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
+const MISSING = /^(?:[-–?.]*|\\N|<na>|#?n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
 export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
