@@ -19,7 +19,8 @@ const FEW_ROWS = 500;
 const FEW_VALUES = 100;
 /** Longer texts are none that a cast reads. */
 const CHARS_MAX = 64;
-/** Different texts that are compared with one that none has. */
+/** Documents, and different texts of them, that are compared with a text that none has: of each empty answer that asks for one. */
+const NEAR_ROWS = 5_000;
 const DISTINCT_MAX = 2_000;
 export const TEXT_CHARS_MAX = CHARS_MAX;
 
@@ -102,7 +103,7 @@ export async function nearTexts(
   { connection, ...data }: Data,
 ): Promise<{ text: string; count: number }[]> {
   const wanted = texts.map((text) => by(quoteText(text))).join(', ');
-  const from = fieldSql(path, data.viewOf(table), ROWS_MAX);
+  const from = fieldSql(path, data.viewOf(table), NEAR_ROWS);
   const isSame = `v IN (${texts.map(quoteText).join(', ')})`;
   const few = `SELECT v, count(*) AS n FROM (${from}) WHERE length(v) <= ${CHARS_MAX} GROUP BY v ORDER BY ${isSame} DESC LIMIT ${DISTINCT_MAX}`;
   const sql = `SELECT v, n FROM (${few}) WHERE ${by('v')} IN (${wanted}) ORDER BY n DESC, v LIMIT ${FEW_VALUES}`;
