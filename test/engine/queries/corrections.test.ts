@@ -22,6 +22,10 @@ beforeAll(async () => {
     day: '31.01.2026',
     slashed: '01/02/2026',
     customer: { firstName: 'Ann', 'e-mail': 'a@b', address: { city: 'Bern', zip: 3000 } },
+    cost: { '@cur': 'USD', '#text': 73.5 },
+    weight: { '@unit': 'kg', '#text': '7,5' },
+    sold: { label: 'a', items: 3 },
+    geo: { lat: 1, lon: 2 },
     tags: [{ name: 'a', value: 1 }],
     labels: ['x', 'y'],
     sizes: { s: 1, 'x l': 2 },
@@ -48,6 +52,15 @@ const correctedOf = async (sql: string) => (await errorOf(sql)).details.correcte
 
 describe('what was probably meant is said, and runs', () => {
   test.each([
+    // Objects that have a value.
+    ['SELECT avg(cost) FROM docs', 'avg(cost."#text")'],
+    ['SELECT sum(d.cost) FROM docs d WHERE d.cost > 50', 'sum(d.cost."#text") FROM docs d WHERE d.cost."#text" > 50'],
+    ['SELECT cost * 2 FROM docs', 'cost."#text" * 2'],
+    [
+      'SELECT sum(weight) FROM docs',
+      "sum(CAST(replace(regexp_replace(weight.\"#text\", '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE))",
+    ],
+    ['SELECT avg(sold) FROM docs', 'avg(sold.items)'],
     // Names.
     ['SELECT statuss FROM docs', 'SELECT status FROM docs'],
     ['SELECT order_id FROM docs', 'SELECT orderId FROM docs'],
@@ -568,4 +581,11 @@ describe('what is corrected answers what it does in the dialect that it comes fr
   ])('and %s, which has none, is not corrected', async (sql) => {
     expect(await correctedOf(sql)).toBeUndefined();
   });
+});
+
+test('of an object with several numbers, the error names its fields', async () => {
+  const error = await errorOf('SELECT avg(geo) FROM docs');
+  expect(error.details.correctedSql).toBeUndefined();
+  expect(error.message).toContain('\ngeo is an object with the fields lat, lon: give one, as in geo.lat.');
+  expect(error.message).not.toContain('Candidate');
 });

@@ -54,10 +54,32 @@ function orderOf(n: number) {
     customer_id: `${n}`,
     orderId: `${n}`,
     paid: `${n}`,
-    version: `1.${n}.0`,
+    release: `1.${n}.0`,
+    version: `1.${two(n % 90)}.0`,
     city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
+    cost: { '@cur': n % 2 === 0 ? 'EUR' : 'USD', '#text': n },
+    prices: { [`k${n % 50}`]: n },
     uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
     ip: `10.0.0.${n}`,
+    address: `10.0.0.${100 + n}`,
+    chapter: `${(n % 2) + 1}.${(n % 11) + 1}`,
+    usShort: `${two((n % 12) + 1)}/${two((n % 28) + 1)}/${22 + (n % 3)}`,
+    month: `${['Jan', 'Feb', 'Mar', 'Apr'][n % 4] ?? ''}-${22 + (n % 3)}`,
+    tweeted: `${['Mon', 'Tue', 'Wed'][n % 3] ?? ''} ${['Oct', 'Nov'][n % 2] ?? ''} ${two((n % 27) + 1)} 20:19:24 +0000 2018`,
+    chat: `${two((n % 27) + 1)}/${two((n % 7) + 1)}/2024, ${two(n % 24)}:33`,
+    ofJson: `/Date(${1_704_067_200_000 + n})/`,
+    nearly: n % 9 === 0 ? '2024-1-5 08:00' : `2024-01-${two((n % 28) + 1)} 08:00`,
+    length: n % 2 === 0 ? `${n % 60}:59` : `1:${two(n % 60)}:00`,
+    hour: `${(n % 12) + 1}:05 ${n % 2 === 0 ? 'AM' : 'PM'}`,
+    hour24: `${two(n % 24)}:05`,
+    size: `${(n % 40) * 25}.5 ${['GB', 'MB', 'KB'][n % 3] ?? ''}`,
+    weight: n % 10 === 1 ? 'unknown' : `${n} kg`,
+    followers: n % 5 === 0 ? `${n}M` : `${n}`,
+    place: `${n % 20}th`,
+    seat: `${n}${'ABCDEF'[n % 6] ?? ''}`,
+    file: `img${n}`,
+    ratio: `${n}:9`,
+    film: `${n} ${['Monkeys', 'Idiots', 'Samurai', 'Tails', 'Days'][n % 5] ?? ''}`,
     title: `${n} reasons to stay`,
     seconds: 1_704_067_200 + n * 86_400,
     millis: `${1_704_067_200_000 + n * 86_400_000}`,
@@ -189,10 +211,48 @@ test.each([
 });
 
 test.each([
+  ['max(release)', "CAST(string_split(release, '.') AS INT[])."],
+  ['max(ip)', "CAST(string_split(ip, '.') AS INT[])."],
+  [
+    'max(chapter)',
+    "If it is of parts, as a version or a chapter is: CAST(string_split(chapter, '.') AS INT[]); if a number",
+  ],
+  ['max(usShort)', "As a time: strptime(usShort, '%m/%d/%y')."],
+  ['max(month)', "As a time: strptime(month, '%b-%y')."],
+  ['max(tweeted)', "As a time: strptime(tweeted, '%a %b %d %H:%M:%S %z %Y')."],
+  ['max(chat)', "As a time: strptime(chat, '%d/%m/%Y, %H:%M')."],
+  [
+    "count(*) FILTER (chat >= '2024-05-13')",
+    "compared as text and not as a time. As a time: strptime(chat, '%d/%m/%Y, %H:%M').",
+  ],
+  ["count(*) FILTER (ofJson > '2024')", undefined],
+  ["count(*) FILTER (ofJson > '2024-01-01')", 'compared as text and not as a time. As a time: epoch_ms('],
+  ['max(nearly)', 'As a time: CAST(nearly AS TIMESTAMP).'],
+  [
+    'max(length)',
+    "As a length of time: CAST(CASE WHEN length LIKE '%:%:%' THEN length ELSE '0:' || length END AS INTERVAL).",
+  ],
+  ['max(hour)', "As a time of day: CAST(strptime(hour, '%I:%M %p') AS TIME)."],
+  ['max(size)', "Units differ (GB, MB, KB): CAST(regexp_replace(size, '[^0-9.+-]', '', 'g') AS DOUBLE) is the number"],
+  ['max(weight)', "As a number: TRY_CAST(regexp_replace(weight, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
+  ['max(followers)', 'Units differ (M, none)'],
+  ['max(place)', "As a number: CAST(regexp_replace(place, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
+])('quantities: %s', async (item, said) => {
+  const warnings = await warningsOf(`SELECT ${item} FROM orders`);
+  expect(warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
+  const reading = /^(?:As a [a-z ]+|By its parts): (.*)\.$/.exec(/(?:As|By) .*/.exec(warnings.join())?.[0] ?? '')?.[1];
+  if (reading === undefined) return;
+  const [field = ''] = /\w+(?=\)| [><])/.exec(item) ?? [];
+  const lost = `SELECT count(*) FROM orders WHERE ${reading} IS NULL AND ${field} <> 'unknown'`;
+  expect((await engine.query({ sql: lost })).rows).toEqual([[0]]);
+});
+
+test.each([
   'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
-  'SELECT max(title), max(phone), max(ip), min(empty) FROM orders',
-  'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, ip',
-  "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.2.0' AND iso > '2025-07-03'",
+  'SELECT max(title), max(phone), max(address), min(empty) FROM orders',
+  'SELECT max(seat), max(file), max(ratio), max(film), max(hour24) FROM orders',
+  'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, address',
+  "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.02.0' AND iso > '2025-07-03'",
   'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',
   'SELECT _id FROM orders WHERE CAST(total_price AS DOUBLE) > 20 ORDER BY CAST(total_price AS DOUBLE)',
   'SELECT max(tp) FROM (SELECT CAST(total_price AS DOUBLE) AS tp FROM orders)',
@@ -203,6 +263,7 @@ test.each([
   'WITH c AS (SELECT amount AS total_price FROM orders) SELECT max(total_price) FROM c',
   'SELECT amount AS total_price FROM orders ORDER BY total_price',
   'SELECT _id FROM orders WHERE amount > 5 ORDER BY amount',
+  'SELECT cost, count(*), max(cost."#text"), any_value(line_items) FROM orders GROUP BY cost ORDER BY ALL',
   'EXPLAIN SELECT max(total_price) FROM orders',
 ])('no warning: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
@@ -245,6 +306,22 @@ test.each([
   'SELECT max(epoch_ms(either)) FROM orders WHERE either > 100000000000',
 ])('no warning of units: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
+});
+
+const COST = 'is an object, ordered by all its fields, "@cur" before the others: its value is ';
+
+test.each([
+  ['SELECT _id FROM orders ORDER BY cost DESC LIMIT 1', `cost ${COST}cost."#text".`],
+  ['SELECT max(o.cost) FROM orders o', `o.cost ${COST}o.cost."#text".`],
+  ['SELECT count(*) FROM orders a JOIN orders b ON a.cost < b.cost', `a.cost ${COST}a.cost."#text".`],
+  [
+    'SELECT max(by_country) FROM orders',
+    'by_country is an object, ordered by all its fields, shipping before the others',
+  ],
+  ['SELECT max(line_items) FROM orders', 'line_items is a list of objects, ordered by the first of them as a whole'],
+  ['SELECT max(prices) FROM orders', "prices is a map, ordered by its entries as a whole: prices['key'] is"],
+])('objects: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
 
 test('says what reads the numbers of a field', async () => {

@@ -64,9 +64,11 @@ type Found = readonly Origin[] | 'none';
 /** A column of a query, by its name or by its place. */
 export type Column = { name: string } | { at: number };
 
-/** The stored fields of text that an expression is. */
+const ASKED_TYPES = /^(?:VARCHAR|TIMESTAMP WITH TIME ZONE)$|^(?:STRUCT|MAP)\(/;
+
+/** The stored fields of such types that an expression is. */
 export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
-  return inExpression(origins, node, { scope, depth: 0, rest: [] }).filter(isText);
+  return inExpression(origins, node, { scope, depth: 0, rest: [] }).filter(isAsked);
 }
 
 /** The stored fields of any type that an expression is, and whether it may be something else. */
@@ -78,8 +80,11 @@ export function sourcesOf(origins: Origins, node: unknown, scope: Scope | undefi
 
 /** Those that a column of a query's result is. */
 export function originsInQuery(origins: Origins, query: unknown, column: Column): readonly Origin[] {
-  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] })).filter(isText);
+  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] })).filter(isAsked);
 }
+
+/** Of text, an object, a map, or a list of these, or a time with a zone. */
+export const isAsked = ({ type }: Pick<Origin, 'type'>) => ASKED_TYPES.test(type);
 
 export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
 

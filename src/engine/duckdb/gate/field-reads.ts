@@ -30,6 +30,8 @@ interface Walk {
   tables: ReadonlySet<string>;
   /** Those of their columns, folded. */
   columns: ReadonlySet<string>;
+  /** Stars that only pass columns on, to a query that names those that it reads. */
+  passing: ReadonlySet<Node>;
 }
 
 /** Kinds of FROM, and of columns, that read columns without naming them. */
@@ -60,7 +62,10 @@ export function fieldReads(
   plain: Pick<PlainRead, 'computed'> | null,
 ): FieldReads {
   if (![...tables.values()].some(mayWarn)) return NOTHING;
+  const inner = innerQueries(tree);
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
+  const passing = new Set(inner.flatMap(({ stars }) => stars));
+  if (passing.size > 0) named.push(...inner.map(({ name }) => name));
   const columns = new Set([...tables.values()].flatMap((table) => table.columns().map(foldName)));
   const newWalk = (): Walk => ({
     paths: new Map(),
@@ -68,6 +73,7 @@ export function fieldReads(
     all: false,
     tables: new Set(named.map(foldName)),
     columns,
+    passing,
   });
   const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
@@ -84,6 +90,45 @@ export function fieldReads(
     readStrays: straysIn(query),
   };
 }
+
+interface InnerQuery {
+  name: string;
+  /** Those that only pass columns on under their own names. */
+  stars: Node[];
+}
+
+/** The queries of WITH and of FROM, by the names that they have there. */
+function innerQueries(tree: unknown): InnerQuery[] {
+  const found: InnerQuery[] = [];
+  const add = (name: string, query: unknown, aliases: unknown) => {
+    const inner = isNode(query) && isNode(query['node']) ? query['node'] : query;
+    if (isNode(inner)) found.push({ name, stars: textsOf(aliases).length > 0 ? [] : passingStars(inner) });
+  };
+  for (const node of nodesIn(tree)) {
+    const ctes = isNode(node['cte_map']) ? nodesOf(node['cte_map']['map']) : [];
+    for (const { key, value } of ctes) if (isNode(value)) add(textOf(key), value['query'], value['aliases']);
+    if (node['type'] === 'SUBQUERY' && node['class'] === undefined)
+      add(textOf(node['alias']), node['subquery'], node['column_name_alias']);
+  }
+  return found;
+}
+
+/** The star of `SELECT *`, unless something is done with all columns. */
+function passingStars(query: Node): Node[] {
+  const isPlain =
+    query['type'] === 'SELECT_NODE' &&
+    query['aggregate_handling'] !== 'FORCE_AGGREGATES' &&
+    !nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER') &&
+    !sortedBy(query).some((one) => one['class'] === 'STAR' || constantOf(one) !== undefined);
+  return isPlain ? nodesOf(query['select_list']).filter(isPlainStar) : [];
+}
+
+const isPlainStar = (item: Node) =>
+  item['class'] === 'STAR' &&
+  textOf(item['relation_name']) === '' &&
+  item['columns'] !== true &&
+  !isNode(item['expr']) &&
+  nodesOf(item['rename_list']).length === 0;
 
 /** The columns whose values that do not fit are read: of those within a call, which its texts name, and all of those without. */
 function straysIn(query: Node): FieldReads['readStrays'] {
@@ -162,7 +207,8 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
   }
   // The names of columns may be other ones here.
   const isRenamed = value['type'] === 'BASE_TABLE' && textsOf(value['column_name_alias']).length > 0;
-  if (isRenamed || WHOLE.has(textOf(value['type'])) || value['ref_type'] === 'NATURAL') walk.all = true;
+  const isWhole = WHOLE.has(textOf(value['type'])) && !walk.passing.has(value);
+  if (isRenamed || isWhole || value['ref_type'] === 'NATURAL') walk.all = true;
   for (const name of textsOf(value['using_columns'])) note(walk, [name], true);
   const inner = comparesIn(value, isCompared);
   const chained = columnIn(value);

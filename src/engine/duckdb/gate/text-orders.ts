@@ -1,10 +1,11 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { unitTaken } from '../sql/corrections/epochs.ts';
-import { foldName, ID_COLUMN, type NamedTable } from '../sql/names.ts';
+import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import {
   createOrigins,
+  isAsked,
   isText,
   type Origin,
   type Origins,
@@ -19,12 +20,29 @@ import { castType, createTimeTypes, typeOf } from './time-types.ts';
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
 
-/** A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one. */
+/**
+ * A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one; or
+ * one of objects.
+ */
 export interface TextOrder extends Origin {
   /** All that feeds what is ordered, if that is more than this field. */
   beside?: Sources;
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
-  other: { text: string } | { parameter: string } | undefined;
+  other: Other | undefined;
+}
+
+/** What a field is compared with. */
+export type Other = { text: string } | { parameter: string };
+
+/** A field of text that has to be one of some texts. */
+export interface TextEquality extends Origin {
+  others: readonly Other[];
+}
+
+/** A field of text by which rows are grouped, or made distinct. */
+export interface TextGroup extends Origin {
+  /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
+  column: number | undefined;
 }
 
 /** A cast of what is text in at least one of the fields that feed it. */
@@ -55,12 +73,18 @@ export interface MixedText {
   sources: Sources;
 }
 
+/** A field of times with a zone, or of their text, of which a day or another part is taken. */
+export type DayOf = Origin;
+
 /** What a statement does with fields that only their values can tell to be wrong. */
 export interface TextUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
   mixed: readonly MixedText[];
+  days: readonly DayOf[];
+  equalities: readonly TextEquality[];
+  groups: readonly TextGroup[];
 }
 
 /** Fields whose values are looked at. */
@@ -81,7 +105,10 @@ interface Walk {
   casts: TextCast[];
   epochs: EpochUse[];
   mixed: MixedText[];
-  /** The fields, as they are written, of which the author asks what no cast reads. */
+  days: DayOf[];
+  equalities: TextEquality[];
+  groups: TextGroup[];
+  /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
   /** Those that are compared with a number as large as one of seconds since 1970. */
   apart: Set<string>;
@@ -94,7 +121,7 @@ export function textUses(
   queries: ReadonlyMap<Node, Node>,
 ): TextUses {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return { orders: [], casts: [], epochs: [], mixed: [] };
+  if (tables.size === 0) return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
   const types = createTimeTypes(tables, queries);
   const walk: Walk = {
     origins: createOrigins(tables, queries),
@@ -103,16 +130,23 @@ export function textUses(
     casts: [],
     epochs: [],
     mixed: [],
+    days: [],
+    equalities: [],
+    groups: [],
     known: new Set(),
     apart: new Set(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
-    if (isQuery(node)) noteSorted(walk, node, scope);
-    else noteCall(walk, node, scope);
+    if (isQuery(node)) {
+      noteSorted(walk, node, scope);
+      noteGroups(walk, node, scope, node === tree);
+    } else noteCall(walk, node, scope);
+    noteEqual(walk, node, scope);
     noteCast(walk, node, scope);
     noteEpoch(walk, node, scope);
     noteReplaced(walk, node, scope);
+    noteDay(walk, node, scope);
     for (const { operand } of castsAsked(node))
       for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
     for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
@@ -122,7 +156,9 @@ export function textUses(
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
-  return { orders: walk.found, casts, epochs, mixed: walk.mixed };
+  const days = walk.days.filter(({ written }) => !walk.known.has(written));
+  const { found: orders, mixed, equalities, groups } = walk;
+  return { orders, casts, epochs, mixed, days, equalities, groups };
 }
 
 /** Smaller numbers are none of seconds since 1970 that anybody tells from milliseconds. */
@@ -183,12 +219,41 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], 
   for (const one of found) {
     const origin = { ...one, ...more };
     const { table, path } = origin;
+    if (isZoned(origin)) continue;
     // Ids are sorted for some order, whichever.
     if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
     const at = walk.found.findIndex((one) => one.table === table && one.path.join('\n') === path.join('\n'));
     // What it is compared with says more.
     if (at === -1) walk.found.push({ ...origin, other });
     else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
+  }
+}
+
+const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
+
+/** Functions that take a part of a time, or its day. */
+const PARTS =
+  /^(?:year|month|day|dayofmonth|hour|dayname|monthname|dayofweek|weekday|isodow|dayofyear|week|weekofyear|yearweek|isoyear|quarter|strftime|last_day|date)$/;
+/** And those that are told which. */
+const NAMED_PARTS = /^(?:date_part|datepart|date_trunc|datetrunc)$/;
+const PART_NAMES = /^(?:year|quarter|month|week|day|dow|isodow|doy|hour|dayofweek|dayofyear|isoyear|yearweek)s?$/i;
+const isNamedPart = (call: string, part = '') =>
+  NAMED_PARTS.test(call) && PART_NAMES.test(part) && !(call.endsWith('trunc') && /^hour/i.test(part));
+
+function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const isDate = node['class'] === 'CAST' && /^date$/i.test(castType(node['cast_type']));
+  const name = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  const children = nodesOf(node['children']);
+  const isPart = PARTS.test(name) || isNamedPart(name, constantText(children[0]));
+  if (name === 'timezone')
+    for (const { written } of originsOf(walk.origins, children[1], scope)) walk.known.add(written);
+  if (!isDate && !isPart) return;
+  for (const child of isDate ? [node['child']] : children) {
+    for (const origin of originsOf(walk.origins, child, scope)) {
+      const isMeant = isZoned(origin) ? foldName(origin.path[0] ?? '') !== TIME_COLUMN : isDate && isText(origin);
+      const isNoted = walk.days.some(({ written }) => written === origin.written);
+      if (isMeant && !isNoted && walk.days.length < CASTS_MAX) walk.days.push(origin);
+    }
   }
 }
 
@@ -256,7 +321,8 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
       const number = constantOf(expression);
       if (number !== undefined) note(walk, originsInQuery(walk.origins, query, { at: Number(number) - 1 }));
       else if (isNode(expression) && expression['class'] === 'STAR')
-        for (const item of items.slice(0, ORDERS_MAX)) note(walk, originsOf(walk.origins, item, scope));
+        // Whoever orders by all has objects among them.
+        for (const item of items.slice(0, ORDERS_MAX)) note(walk, originsOf(walk.origins, item, scope).filter(isText));
       else note(walk, sortedBy(walk, expression, query, scope));
     }
   }
@@ -293,7 +359,52 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
 
 function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
   const sources = sourcesOf(walk.origins, node, scope);
-  note(walk, sources.fields.filter(isText), other, sources);
+  note(walk, sources.fields.filter(isAsked), other, sources);
+}
+
+/** The text or the parameter that an expression is. */
+function otherOf(node: unknown): Other | undefined {
+  const text = constantText(node);
+  if (text !== undefined) return { text };
+  const isParameter = isNode(node) && node['class'] === 'PARAMETER';
+  return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
+}
+
+/** `x = 'a'`, `x IN ('a', 'b')`. */
+function noteEqual(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const isOne = node['type'] === 'COMPARE_EQUAL';
+  if (!isOne && node['type'] !== 'COMPARE_IN') return;
+  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const others = sides.flatMap((side) => otherOf(side) ?? []);
+  const [field] = sides.filter((side) => otherOf(side) === undefined);
+  if (others.length === 0 || others.length !== sides.length - 1) return;
+  for (const origin of originsOf(walk.origins, field, scope))
+    if (isText(origin) && walk.equalities.length < CASTS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
+      walk.equalities.push({ ...origin, others });
+}
+
+/** What a query groups its rows by, or makes distinct. */
+function noteGroups(walk: Walk, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
+  if (query['type'] !== 'SELECT_NODE') return;
+  const scope = { select: query, outer };
+  const items = nodesOf(query['select_list']);
+  const isDistinct = nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER');
+  const isAll = isDistinct || query['aggregate_handling'] === 'FORCE_AGGREGATES';
+  const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
+  const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
+  const hasStar = items.some((item) => item['class'] === 'STAR');
+  for (const field of [...fields, ...counted]) {
+    const number = constantOf(field);
+    const grouped = number === undefined ? field : items[Number(number) - 1];
+    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
+      if (!isText(origin) || walk.groups.length >= CASTS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
+      const isThis = (item: Node) =>
+        item['class'] !== 'FUNCTION' &&
+        originsOf(walk.origins, item, scope).some(({ written }) => written === origin.written);
+      const at = isOutermost && !hasStar ? items.findIndex(isThis) : -1;
+      walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
+    }
+  }
 }
 
 /** What a comparison by order puts beside what. */
@@ -319,10 +430,8 @@ function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | 
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
   const found = originsOf(walk.origins, side, scope);
   if (found.length === 0) return;
-  const text = constantText(other);
-  const parameter = isNode(other) && other['class'] === 'PARAMETER' ? foldName(textOf(other['identifier'])) : '';
-  if (text !== undefined) noteOrdered(walk, side, scope, { text });
-  else if (parameter !== '') noteOrdered(walk, side, scope, { parameter });
+  const given = otherOf(other);
+  if (given !== undefined) noteOrdered(walk, side, scope, given);
   // Beside a number it is cast to one, and beside a time refused.
   else if (originsOf(walk.origins, other, scope).length > 0 || walk.isText(other, scope)) note(walk, found);
 }

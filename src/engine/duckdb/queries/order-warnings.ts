@@ -6,20 +6,22 @@ import { isMissing, type Misordered, misordered } from '../sql/corrections/misor
 import { hasDigit, nullsSaid } from '../sql/corrections/readings.ts';
 import { hasShortYear } from '../sql/corrections/time-formats.ts';
 import { foldName, quoteText } from '../sql/names.ts';
+import { objectValue } from '../sql/object-values.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { epochReading, SINCE_1970 } from './epoch-units.ts';
 import { readingOf } from './text-readings.ts';
 import { type Data, fewTextsOf, firstTextsOf, sampled } from './text-values.ts';
+import { zoneSaid } from './zone-warnings.ts';
 
 const WARNINGS_MAX = 3;
 const CASTS_MAX = 3;
 
 /**
- * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, and which
- * of its values a TRY_CAST has made NULL.
+ * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, which of its
+ * values a TRY_CAST has made NULL, and of which zone the days of times are.
  */
 export async function textWarnings(
-  { orders, casts, epochs, mixed }: TextUses,
+  { orders, casts, epochs, mixed, days }: TextUses,
   values: ReadonlyMap<string, Typed>,
   data: Data,
 ): Promise<string[]> {
@@ -27,6 +29,10 @@ export async function textWarnings(
   for (const order of orders) {
     const other = otherText(order.other, values);
     if (warnings.length >= WARNINGS_MAX) break;
+    if (!isText(order)) {
+      warnings.push(wholeSaid(order));
+      continue;
+    }
     // A word is not meant as a number, and what is no text casts the field.
     if (order.other !== undefined && (other === undefined || !/\d/.test(other))) continue;
     const found = await misorderOf(order, order.written, data, other);
@@ -50,6 +56,10 @@ export async function textWarnings(
     const reading = await epochReading(use, data);
     if (reading !== undefined) warnings.push(reading.said);
   }
+  for (const day of days) {
+    const said = await zoneSaid(day, data);
+    if (said !== undefined) warnings.push(said);
+  }
   return [...new Set(warnings)];
 }
 
@@ -60,11 +70,24 @@ async function besideSaid(
   { said, sql, type }: Misordered,
   data: Data,
 ): Promise<string> {
-  if (sql === undefined || !said.includes(sql)) return said;
+  if (sql === undefined || type === undefined || !said.includes(sql)) return said;
   const reading = await readingOf({ operand, type, range: [0, 0] }, beside, data);
   if (reading === undefined || reading === 'right' || reading.sql === sql) return said;
   if (reading.sql !== undefined) return said.replace(sql, () => reading.sql ?? '');
   return `${said.slice(0, said.lastIndexOf('. ') + 1)} ${sentence(reading.said ?? '')}`;
+}
+
+/** That objects are put in order as a whole, and what else may be meant. */
+function wholeSaid({ written, type }: TextOrder): string {
+  if (type.endsWith('[]'))
+    return `${written} is a list of objects, ordered by the first of them as a whole: unnest(${written}) gives them one by one.`;
+  const value = objectValue(type);
+  if (value === undefined)
+    return `${written} is a map, ordered by its entries as a whole: ${written}['key'] is the value of a key.`;
+  const [first = ''] = value.names;
+  const meant =
+    value.scalar === undefined ? `one of its fields is ${written}.${first}` : `its value is ${written}.${value.scalar}`;
+  return `${written} is an object, ordered by all its fields, ${first} before the others: ${meant}.`;
 }
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
@@ -133,7 +156,8 @@ export async function misorderOf(
   return misordered(written, values, other);
 }
 
-function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {
+/** The text that a field is compared with; undefined: it is none. */
+export function otherText(other: TextOrder['other'], values: ReadonlyMap<string, Typed>): string | undefined {
   if (other === undefined || 'text' in other) return other?.text;
   for (const [name, { value }] of values)
     if (foldName(name) === other.parameter && typeof value === 'string') return value;

@@ -14,6 +14,7 @@ import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
+import { alikeWarnings, isEmpty } from './alike-warnings.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { farTimeWarnings } from './far-times.ts';
@@ -223,21 +224,16 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
+    const alike = await alikeWarnings(opened.passed.textUses, read.rows, values, dataOf(names, connection));
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
     // What is known of the fields says more.
     const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
     const ofUnits = unitWarnings(written.parameters, request.parameters);
-    const warnings = [...ofUnits, ...castWarnings(written), ...far, ...traps, ...orders, ...strays];
+    const warnings = [...ofUnits, ...castWarnings(written), ...far, ...traps, ...alike, ...orders, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };
   return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, knownIn);
-}
-
-/** Whether there are no rows, or one of zeros and NULLs, as of counts and sums of nothing. */
-function isEmpty(rows: readonly (readonly unknown[])[]): boolean {
-  const [first = [], ...more] = rows.slice(0, 2);
-  return more.length === 0 && first.every((value) => value === null || Number(value) === 0);
 }
 
 function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {

@@ -20,6 +20,10 @@ const FEW_ROWS = 500;
 const FEW_VALUES = 100;
 /** Longer texts are none that a cast reads. */
 const CHARS_MAX = 64;
+/** Documents, and different texts of them, that are compared with a text that none has: of each empty answer that asks for one. */
+const NEAR_ROWS = 5_000;
+const DISTINCT_MAX = 2_000;
+export const TEXT_CHARS_MAX = CHARS_MAX;
 
 /** The engine's type for one in the SQL of a caller: INT is wide here. */
 export const engineType = (type: string): string => (/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type);
@@ -65,6 +69,44 @@ export interface SeenText {
   reads: boolean[];
 }
 
+/** What an expression of text has in some of the first documents that meet a condition. */
+export async function textsWhere(
+  expression: string,
+  condition: string,
+  table: NamedTable,
+  { connection, ...data }: Data,
+): Promise<string[]> {
+  const from = `(SELECT * FROM ${data.viewOf(table)} LIMIT ${ROWS_MAX})`;
+  const sql = `SELECT ${expression}[:${CHARS_MAX}] AS v FROM ${from} WHERE ${condition} AND v IS NOT NULL LIMIT ${FEW_VALUES}`;
+  return (await rowsOf(connection, sql)).map(([text]) => String(text));
+}
+
+/** Texts of a field that are the same as one of some texts by an expression, with how many of the first documents have them. */
+export async function nearTexts(
+  { table, path }: TextField,
+  texts: readonly string[],
+  by: (sql: string) => string,
+  { connection, ...data }: Data,
+): Promise<{ text: string; count: number }[]> {
+  const wanted = texts.map((text) => by(quoteText(text))).join(', ');
+  const from = fieldSql(path, data.viewOf(table), NEAR_ROWS);
+  const isSame = `v IN (${texts.map(quoteText).join(', ')})`;
+  const few = `SELECT v, count(*) AS n FROM (${from}) WHERE length(v) <= ${CHARS_MAX} GROUP BY v ORDER BY ${isSame} DESC LIMIT ${DISTINCT_MAX}`;
+  const sql = `SELECT v, n FROM (${few}) WHERE ${by('v')} IN (${wanted}) ORDER BY n DESC, v LIMIT ${FEW_VALUES}`;
+  return (await rowsOf(connection, sql)).map(([text, count]) => ({ text: String(text), count: Number(count) }));
+}
+
+/** The rows of a SELECT; none if it fails. */
+async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
+  try {
+    return (await connection.runAndReadAll(sql)).getRows();
+  } catch {
+    // It only serves a hint, and must not hide what there is to tell.
+    await resume(connection);
+    return [];
+  }
+}
+
 async function readTexts(
   { table, path }: TextField,
   types: readonly string[],
@@ -78,16 +120,8 @@ async function readTexts(
   );
   const from = fieldSql(path, data.viewOf(table), rows);
   const sql = `SELECT ${[`v[:${CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
-  try {
-    const result = await connection.runAndReadAll(sql);
-    return result
-      .getRows()
-      .map(([text, ...flags]) => ({ text: String(text), reads: flags.map((one) => one === true) }));
-  } catch {
-    // It only serves a hint, and must not hide what there is to tell.
-    await resume(connection);
-    return [];
-  }
+  const rowsRead = await rowsOf(connection, sql);
+  return rowsRead.map(([text, ...flags]) => ({ text: String(text), reads: flags.map((one) => one === true) }));
 }
 
 /** The SELECT of a field's values as `v`, of the first documents. */

@@ -1,4 +1,5 @@
 import { between } from '../../../contract/text.ts';
+import { objectValue } from './object-values.ts';
 import type { Statement } from './statement.ts';
 import { tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
@@ -33,6 +34,7 @@ export function shortenCandidates(message: string, { body: sql, written }: Text,
   };
   const hint =
     mapHint(name, types, argumentAt) ??
+    objectHint(name, types, argumentAt) ??
     textHint(name, typesIn(types), forms, argumentAt) ??
     numberHint(typesIn(types), forms, argumentAt);
   if (hint !== null) return `${head}\n${hint}`;
@@ -63,6 +65,21 @@ function mapHint(name: string, types: string, argumentAt: (at: number) => string
   const type = typeOfFields(types);
   const asMap = type === undefined ? '' : ` As a map: to_json(${object})::MAP(VARCHAR, ${type}).`;
   return `${object}${OBJECT_NO_MAP}json_each(${object}) AS e in FROM has e.key and e.value of each field (JSON; as text: e.value->>'$'), json_keys(${object}) their names.${asMap}`;
+}
+
+/** Functions and operators of numbers. */
+const OF_NUMBERS =
+  /^(?:sum|avg|mean|median|stddev\w*|var_\w+|variance|quantile\w*|round|abs|ceil|ceiling|floor|sqrt|fsum|favg|[-+*/%])$/;
+
+/** What to write for an object where a number is needed. */
+function objectHint(name: string, types: string, argumentAt: (at: number) => string | undefined): string | null {
+  const value = OF_NUMBERS.test(name) ? objectValue(types) : undefined;
+  if (value === undefined) return null;
+  const object = argumentAt(0) ?? 'x';
+  const { number, names } = value;
+  return number === undefined
+    ? `${object} is an object with the fields ${names.join(', ')}: give one, as in ${object}.${names[0] ?? 'a'}.`
+    : `${object} is an object: ${object}.${number}`;
 }
 
 /** Types that values have as JSON, too. */

@@ -3,6 +3,7 @@ import { between } from '../../../../contract/text.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
+import { objectValue } from '../object-values.ts';
 import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
@@ -53,7 +54,7 @@ const readTime: Correct = (faulty) => {
   return [[instead(faulty, at, list.closeOf(at + 1) + 1, argumentsOf(faulty, at)[0] ?? '')]];
 };
 
-const IS_OF_TYPE = / is (?:text|[A-Z ]+): /;
+const IS_OF_TYPE = / is (?:text|an object|[A-Z ]+): /;
 
 /** Text where another type is needed, or the other way round: the error has the cast. */
 const castText: Correct = (faulty) => {
@@ -184,6 +185,16 @@ const comparedNumber: Correct = (faulty) => {
   return text[1] <= text[0] || number === undefined ? [] : [[castOf(faulty, text, 'DOUBLE')]];
 };
 
+/** An object that is compared with a number. */
+const comparedObject: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const [, types = '', other = ''] = /^Cannot compare values of type (STRUCT\(.*) and type (\S+) - /.exec(said) ?? [];
+  const value = objectValue(types)?.number;
+  const start = at === -1 ? at : pathStart(list, at);
+  if (value === undefined || !NUMBER.test(other) || start === at) return [];
+  return [[instead(faulty, start, at, `${textOf(faulty, start, at)}.${value}`)]];
+};
+
 function pathEnd(list: TokenList, start: number): number {
   if (list[start]?.kind !== 'word' && list[start]?.kind !== 'quoted') return start;
   let end = start + 1;
@@ -256,5 +267,6 @@ export const CORRECT: readonly Correct[] = [
   datePart,
   mapOfObject,
   comparedNumber,
+  comparedObject,
   tryCast,
 ];

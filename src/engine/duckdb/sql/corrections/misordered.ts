@@ -1,9 +1,11 @@
 import { quoteText } from '../names.ts';
+import { type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
 import { dayIn, formatsOf } from './time-formats.ts';
+import { timesIn } from './time-forms.ts';
 
 /*
- * Whether text that is put in order as text was meant as numbers, or as days, which have another order.
+ * Whether text that is put in order as text was meant as numbers, days or other quantities, which have another order.
  */
 
 /** A value of a field of text, and whether casts to DOUBLE and to TIMESTAMP read it. */
@@ -14,7 +16,7 @@ export interface SampledText {
 }
 
 /** What stands for no value. */
-const MISSING = /^(?:[-–?.]*|n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
+const MISSING = /^(?:[-–?.]*|\\N|<na>|#?n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
 export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
@@ -29,8 +31,8 @@ export interface Misordered {
   said: string;
   /** The value that is meant; undefined: that is not clear. */
   sql?: string | undefined;
-  /** What it is then. */
-  type: 'DOUBLE' | 'TIMESTAMP';
+  /** What it is then, as far as a cast gives it. */
+  type?: 'DOUBLE' | 'TIMESTAMP';
 }
 
 /**
@@ -40,10 +42,55 @@ export interface Misordered {
 export function misordered(operand: string, values: readonly SampledText[], other?: string): Misordered | undefined {
   if (other !== undefined && !hasDigit({ text: other })) return undefined;
   const present = values.filter(({ text }) => !isMissing(text));
-  return numbersSaid(operand, values, present, other) ?? daysSaid(operand, values, present, other);
+  const seen = {
+    operand,
+    present: present.map(({ text }) => text.trim()),
+    hasMissing: present.length < values.length,
+  };
+  return (
+    scaleSaid(seen, quantitiesIn(seen), other) ??
+    numbersSaid(operand, values, present, other) ??
+    daysSaid(operand, values, present, other) ??
+    scaleSaid(seen, timesIn(seen), other)
+  );
 }
 
-type Keyed = readonly [text: string, key: number];
+type Keyed = readonly [text: string, key: Place['key']];
+
+/** What to say of texts that are on a scale. */
+function scaleSaid(
+  { operand, present: texts }: Seen,
+  scales: readonly Scale[],
+  other: string | undefined,
+): Misordered | undefined {
+  const [first = ''] = texts;
+  for (const { ways, said, sql, isTime } of scales) {
+    const beside = other?.trim();
+    const isIsoBeside = isTime && beside !== undefined && A_DAY.test(beside) && !texts.some((text) => A_DAY.test(text));
+    if (beside !== undefined && (isIsoBeside || ways.every((way) => way(beside) === undefined))) {
+      if (!isIsoBeside) continue;
+      return {
+        said: `${operand} is text such as ${quoteText(first)}, compared as text and not as a time. ${said}`,
+        sql,
+      };
+    }
+    for (const way of ways) {
+      const placed = new Map<string, Keyed[]>();
+      for (const text of beside === undefined ? texts : [...texts, beside]) {
+        const { of = '', key } = way(text) ?? {};
+        if (key === undefined) continue;
+        const keyed = placed.get(of) ?? [];
+        placed.set(of, keyed);
+        keyed.push([text, key]);
+      }
+      for (const keyed of placed.values()) {
+        const pair = misplaced(keyed);
+        if (pair !== undefined) return { said: pairSaid(operand, pair, said), sql };
+      }
+    }
+  }
+  return undefined;
+}
 
 function numbersSaid(
   operand: string,
@@ -55,7 +102,10 @@ function numbersSaid(
   const ways = [
     present.map(({ text, isNumber }) => [text, plain(text, isNumber)] as const),
     ...[0, 1].map((at) => present.map(({ text }) => [text, numbersIn(text)[at]] as const)),
-  ].map((keyed, at) => ({ at, keyed: keyed.filter((one): one is Keyed => Number.isFinite(one[1])) }));
+  ].map((keyed, at) => ({
+    at,
+    keyed: keyed.filter((one): one is readonly [string, number] => Number.isFinite(one[1])),
+  }));
   const most = Math.max(...ways.map(({ keyed }) => keyed.length));
   if (most * 2 <= present.length) return undefined;
   // What a cast reads is read so, and what else it could be is not asked.

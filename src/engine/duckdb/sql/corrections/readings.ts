@@ -116,7 +116,7 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
   };
   const [pointed, commaed] = [digits('.'), `replace(${digits(',')}, ',', '.')`];
   const [isPointed, isCommaed] = [POINTED, COMMAED].map((spelled) => bare.every((text) => spelled.test(text)));
-  if (isPointed && isCommaed && numbers.length > 0) {
+  if (isPointed && isCommaed && bare.some((text) => /[.,]/.test(text))) {
     const [byPoint, byComma] = [as(pointed).sql, as(commaed).sql];
     const either = `If a comma parts thousands: ${byPoint}; if it is the decimal point: ${byComma}.`;
     return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };

@@ -1,0 +1,63 @@
+import { strayRead } from '../../../contract/strays.ts';
+import { isText } from '../gate/field-origins.ts';
+import type { DayOf } from '../gate/text-orders.ts';
+import { ITEM } from '../sql/names.ts';
+import { type Data, fewTextsOf, textsWhere } from './text-values.ts';
+
+/*
+ * Days and hours of times that were written at an offset: those of a TIMESTAMPTZ are of UTC, and those of its text as written.
+ */
+
+const OFFSET = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*([+-]\d\d):?(\d\d)$/;
+const OFFSETS_MAX = 2;
+/** Any time: its spelling has the zone. */
+const SOME_TIME = '2024-01-01 00:00:00.000000+00';
+
+/** What to say of a part of a time; undefined: its values were written in UTC, as far as is known. */
+export async function zoneSaid(part: DayOf, data: Data): Promise<string | undefined> {
+  const { written: x } = part;
+  const offsets = isText(part) ? await offsetsOfText(part, data) : await offsetsOf(part, data);
+  const [offset] = offsets;
+  if (offset === undefined) return undefined;
+  const at = `written at ${offsets.join(' and ')}`;
+  if (isText(part))
+    return `${x} is text, ${at}, and CAST(${x} AS DATE) gives the days as written; those of UTC are CAST(CAST(${x} AS TIMESTAMPTZ) AS DATE).`;
+  const region = offset.startsWith('-') ? 'America' : Number(offset.slice(1, 3)) > 3 ? 'Asia' : 'Europe';
+  const fixed = offsets.length > 1 || !offset.endsWith(':00') ? undefined : etcName(offset);
+  const zone =
+    fixed === undefined
+      ? `'${region}/…', by the name of their zone,`
+      : `'${fixed}' (or their zone's name, '${region}/…')`;
+  return `Days and hours of ${x} are of UTC here, and its values were ${at}: ${x} AT TIME ZONE ${zone} has theirs.`;
+}
+
+/** The zone at an offset of whole hours, which counts the other way round. */
+const etcName = (offset: string) => `Etc/GMT${offset.startsWith('-') ? '+' : '-'}${Number(offset.slice(1, 3))}`;
+
+/** Those of a field of times: of its first value, as the column keeps it, and of some that are spelled otherwise. */
+async function offsetsOf({ table, path }: DayOf, data: Data): Promise<string[]> {
+  if (path.includes(ITEM)) return [];
+  const tables = [table, ...(table.behind?.() ?? [])];
+  const own = tables.flatMap((one) => {
+    const place = one.placeOf?.(path);
+    const text = place === undefined ? undefined : one.written?.(place)?.(SOME_TIME);
+    return typeof text === 'string' ? [text] : [];
+  });
+  const place = table.placeOf?.(path);
+  const hasOthers = place !== undefined && [...(table.strays ?? [])].some((column) => column === path[0]);
+  const others = hasOthers ? await textsWhere(strayRead(place), '_strays IS NOT NULL', table, data) : [];
+  return offsetsIn([...own, ...others]);
+}
+
+async function offsetsOfText(field: DayOf, data: Data): Promise<string[]> {
+  return offsetsIn((await fewTextsOf(field, [], data)).map(({ text }) => text));
+}
+
+function offsetsIn(texts: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const text of texts) {
+    const [, hours = '+00', minutes = '00'] = OFFSET.exec(text) ?? [];
+    if (found.size < OFFSETS_MAX && (Number(hours) !== 0 || minutes !== '00')) found.add(`${hours}:${minutes}`);
+  }
+  return [...found];
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Engine, Parameter } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+const [COMPOSED, DECOMPOSED] = ['Zo\u00eb', 'Zoe\u0308'];
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+  const documents = Array.from({ length: 40 }, (_, n) =>
+    doc(`${n}`, {
+      n,
+      level: n % 4 === 0 ? 'ERROR' : 'INFO',
+      city: n % 3 === 0 ? 'Paris ' : 'Paris',
+      who: n % 2 === 0 ? COMPOSED : DECOMPOSED,
+      hidden: n % 2 === 0 ? 'Alf' : 'Al\u200bf',
+      spaced: n % 2 === 0 ? 'New York' : 'New\u00a0York',
+      zip: '00123',
+      code: '="0012"',
+      of: { status: 'Open' },
+      clean: ['Zürich', 'Bern', 'Genf'][n % 3] ?? '',
+    }),
+  );
+  await engine.addDocuments('t', documents);
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const warningsOf = async (sql: string, parameters: Parameter[] = []) =>
+  (await engine.query({ sql, parameters })).warnings;
+
+test.each([
+  [
+    "SELECT count(*) FROM docs WHERE level = 'error'",
+    "level has no value 'error' in the documents that were looked at, but has 'ERROR' (in 10).",
+  ],
+  [
+    "SELECT * FROM docs d WHERE d.level IN ('error', 'fatal')",
+    "d.level has no value 'error' or 'fatal' in the documents that were looked at, but has 'ERROR' (in 10).",
+  ],
+  ['SELECT n FROM docs WHERE :level = level', "has no value 'error'"],
+  ["SELECT sum(CASE WHEN of.status = 'open' THEN 1 ELSE 0 END) FROM docs", "of.status has no value 'open'"],
+  ["SELECT n FROM docs WHERE city = 'PARIS'", "but has 'Paris' (in 26), 'Paris ' (in 14)."],
+  [
+    "SELECT n FROM docs WHERE hidden = 'Al f' OR zip = '123'",
+    "zip has no value '123' in the documents that were looked at, but has '00123' (in 40).",
+  ],
+  ["SELECT n FROM docs WHERE code = '0012'", 'but has \'="0012"\' (in 40).'],
+  ["SELECT n FROM docs WHERE clean = 'Zu\u0308rich'", "but has 'Zürich' (another form of Unicode, in 14)."],
+])('nothing is as asked, but nearly: %s', async (sql, said) => {
+  const parameters = sql.includes(':level') ? [{ name: 'level', value: 'error' }] : [];
+  expect(await warningsOf(sql, parameters)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  [
+    'SELECT city, count(*) FROM docs GROUP BY city',
+    "Values of city look alike and count as different: 'Paris ' and 'Paris' (spaces around). trim(city) makes them one.",
+  ],
+  ['SELECT max(n), d.who FROM docs d GROUP BY ALL', 'nfc_normalize(d.who) makes them one.'],
+  ['SELECT DISTINCT who AS w FROM docs', 'nfc_normalize(who) makes them one.'],
+  ['SELECT count(DISTINCT hidden) FROM docs', '(characters that are not seen). regexp_replace('],
+  ['SELECT count(*) FROM (SELECT spaced FROM docs GROUP BY 1)', 'Values of spaced look alike'],
+])('groups that look alike: %s', async (sql, said) => {
+  const warnings = await warningsOf(sql);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]?.replace(/'Paris' and 'Paris '/, "'Paris ' and 'Paris'")).toContain(said);
+  const [, alike = ''] = /\)\. (.*) makes them one\.$/.exec(warnings.join()) ?? [];
+  expect((await engine.query({ sql: `SELECT count(DISTINCT ${alike}) FROM docs AS d` })).rows).toEqual([[1]]);
+});
+
+test.each([
+  "SELECT count(*) FROM docs WHERE level = 'ERROR' AND n > 100",
+  "SELECT count(*) FROM docs WHERE level = 'fatal'",
+  "SELECT count(*) FROM docs WHERE level = 'error' OR n = 1",
+  "SELECT count(*) FROM docs WHERE level <> 'error' AND n > 100",
+  "SELECT * FROM docs WHERE _id = 'A'",
+  'SELECT clean, level, count(*) FROM docs GROUP BY ALL',
+  'SELECT DISTINCT zip, clean FROM docs',
+  'SELECT trim(city), count(*) FROM docs GROUP BY 1',
+])('no warning: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
