@@ -77,7 +77,7 @@ async function alikeSaid(
 }
 
 /** A text of plain characters without spaces around it, as nearly all are. */
-const PLAIN = /^(?! )[ -~]*$/;
+const PLAIN = /^[!-~][ -~]*$/;
 
 /** Two different texts that look alike, one of which has what is not seen. */
 function firstAlike(texts: readonly string[]): [string, string] | undefined {

@@ -20,7 +20,11 @@ export function plainSql(x: string): string {
 /** The least that makes texts alike that `plainText` makes alike. */
 export function alikeSql(x: string, texts: readonly string[]): string {
   const isSame = (by: (text: string) => string) => new Set(texts.map(by)).size === 1;
-  if (isSame((text) => text.replace(/^ +| +$/g, ''))) return `trim(${x})`;
+  // `trim` of SQL takes spaces only.
+  const isSpaced = texts.every(
+    (text) => !/[\t-\r\u00a0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u3000\ufeff]/.test(text),
+  );
+  if (isSpaced && isSame((text) => text.trim())) return `trim(${x})`;
   if (isSame((text) => text.normalize('NFC'))) return `nfc_normalize(${x})`;
   return plainSql(x);
 }
