@@ -235,9 +235,7 @@ export function faultOf({ why, cells }: RawRecord, columns: number): string | un
 /** The names of columns that a first record has, each once, and without spaces around them. Throws a `CsvError`. */
 export function namesOf(record: RawRecord, dialect: Dialect): DistinctNames {
   if (record.why !== undefined) throw new CsvError(`its first line, which names the columns, ${record.why}`);
-  if (record.cells > KEYS_MAX) {
-    throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
-  }
+  if (record.cells > KEYS_MAX) throw tooManyColumns(record.cells);
   const given = cellsOf(record, dialect).map((name) => (name === null ? null : withoutSpaces(name)));
   // Empty and within quotes, a name is one.
   const named = given.filter((name) => name !== null).length;
@@ -345,6 +343,10 @@ function decoded(bytes: string): string {
 }
 
 const inWords = (count: number) => count.toLocaleString('en-US');
+
+export function tooManyColumns(count: number): CsvError {
+  return new CsvError(`it has ${inWords(count)} columns, and at most ${inWords(KEYS_MAX)} are read`);
+}
 
 function notClosed(line: number): CsvError {
   return new CsvError(`a quote that opens in the record of line ${inWords(line)} is never closed`);

@@ -1,0 +1,53 @@
+import type { Cell } from '../../contract/json/csv-cells.ts';
+
+/* What is looked at of a table to tell what a person would see at once: its first rows, in order, and its last ones. */
+
+/** A row of a table: where it is, and its cells by place. */
+export interface SeenRow {
+  at: number;
+  cells: readonly Cell[];
+}
+
+export interface SeenRows {
+  names: readonly string[];
+  /** The line that names the columns, as the file has it; undefined: it has none. */
+  header: readonly Cell[] | undefined;
+  /** The first rows. */
+  first: readonly SeenRow[];
+  /** The last rows, of which some may be among the first; undefined: the end was not read. */
+  last: readonly SeenRow[] | undefined;
+}
+
+const ROWS_MAX = 2_000;
+const CELLS_MAX = 100_000;
+const CHARS_MAX = 1_000_000;
+
+/** Whether so much of a table is enough. */
+export function isEnough({ rows, cells, chars }: { rows: number; cells: number; chars: number }): boolean {
+  return rows >= ROWS_MAX || cells >= CELLS_MAX || chars >= CHARS_MAX;
+}
+
+/** What a cell may be by its form; undefined: text, or nothing. */
+export type Form = 'number' | 'time' | 'boolean' | 'e-mail address' | 'UUID' | 'URL';
+
+const CHARS_LOOKED_AT = 100;
+const NUMBER = /^[+-]?(?:\d{1,15}|\d{1,3}(?:[.,' ]\d{3}){1,4})?(?:[.,]\d{1,15})?(?:[eE][+-]?\d{1,3})?$/;
+const DAY = /^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[T ]\d{1,2}:\d{2}[^a-z]{0,24})?$/;
+const MAIL = /^[^\s@,;]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}$/;
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const URL_TEXT = /^https?:\/\/\S+$/i;
+const BOOLEAN = /^(?:true|false)$/i;
+
+export function formOf(cell: Cell | undefined): Form | undefined {
+  const text = (cell ?? '').trim();
+  if (text === '' || text.length > CHARS_LOOKED_AT) return undefined;
+  if (DAY.test(text)) return 'time';
+  if (NUMBER.test(text) && /\d/.test(text)) return 'number';
+  if (BOOLEAN.test(text)) return 'boolean';
+  if (MAIL.test(text)) return 'e-mail address';
+  if (UUID.test(text)) return 'UUID';
+  return URL_TEXT.test(text) ? 'URL' : undefined;
+}
+
+/** Whether a cell has nothing in it. */
+export const isBlank = (cell: Cell | undefined): boolean => cell === null || cell === undefined || cell.trim() === '';
