@@ -53,3 +53,23 @@ describe('a file without a line of names', () => {
     expect(warnings.some((one) => one.startsWith('The first line became'))).toBe(isTold);
   });
 });
+
+describe('numbers that may be versions', () => {
+  test.each<[string, string[], string | undefined]>([
+    ['two spellings of one', ['1.1', '1.10', '1.9'], 'in which 1.1 and 1.10 are one'],
+    ['chapters', ['1.8', '1.9', '1.10', '1.11'], 'in which 1.10 is 1.1'],
+    ['prices', ['1.10', '9.90', '12.00'], undefined],
+    ['as programs write them', ['1.0', '1.1', '1.25', '1', '1.9', '10.1'], undefined],
+  ])('are told by their form: %s', async (_, cells, what) => {
+    const { outcome, columns } = await loaded(lines('version', ...cells));
+    expect(columns).toEqual(['version DOUBLE']);
+    const told = `"version" became numbers, ${what}: if these are versions, chapters or codes, load anew with "types": {"version": "STRING"}.`;
+    expect(outcome.warnings).toEqual(what === undefined ? [] : [told]);
+  });
+
+  test('are told only where they become numbers', async () => {
+    const docs = await loads.create('docs');
+    await loads.add(docs, [{ version: 'x' }]);
+    expect((await loads.load(docs, lines('version', '1.1', '1.10'))).warnings).toEqual([]);
+  });
+});
