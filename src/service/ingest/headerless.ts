@@ -1,6 +1,6 @@
 import type { Cell } from '../../contract/json/csv-cells.ts';
 import { cut } from '../../contract/text.ts';
-import { type Form, formOf, isBlank, type SeenRows } from './seen-rows.ts';
+import { type Form, formOf, type SeenRows } from './seen-rows.ts';
 
 /* A file without a line of names loses its first row to them. */
 
@@ -14,7 +14,7 @@ const VALUES_MIN = 0.8;
 /** What to tell of a file whose first line is one of values, as those below it are; undefined: it is not. */
 export function headerlessNote({ header, names, first }: SeenRows): string | undefined {
   if (header === undefined || first.length === 0) return undefined;
-  const forms = names.map((_, at) => formOfColumn(first.map(({ cells }) => cells[at])));
+  const forms = names.map((_, at) => formOfColumn(first.map(({ forms: own }) => own[at])));
   const typed = forms.filter((form) => form !== undefined).length;
   const values = forms.flatMap((form, at) => (form !== undefined && formOf(header[at]) === form ? [{ form, at }] : []));
   const kinds = new Set(values.map(({ form }) => form));
@@ -27,12 +27,11 @@ export function headerlessNote({ header, names, first }: SeenRows): string | und
   return `The first line became the names of the columns, and it looks like a row (${shown.join(', ')}${more} are values as those below are). If it is one, load the file anew with "format_params": {"firstLineAsColumnNames": false}, which calls the columns column_1${count > 1 ? ` … column_${count}` : ''}, or with their ${count} names as "columnNames".`;
 }
 
-function formOfColumn(cells: readonly (Cell | undefined)[]): Form | undefined {
-  const filled = cells.filter((cell) => !isBlank(cell));
+function formOfColumn(forms: readonly (Form | undefined)[]): Form | undefined {
+  const filled = forms.filter((form) => form !== undefined);
   const [first] = filled;
-  const form = formOf(first);
-  if (form === undefined) return undefined;
-  return filled.filter((cell) => formOf(cell) === form).length >= SHARE_MIN * filled.length ? form : undefined;
+  if (first === 'text') return undefined;
+  return filled.filter((form) => form === first).length >= SHARE_MIN * filled.length ? first : undefined;
 }
 
 const YEAR = /^(?:19|20)\d\d$/;

@@ -1,10 +1,9 @@
 import type { Cell } from '../../contract/json/csv-cells.ts';
 import { cellsOf, type Dialect, type RawRecord } from '../ingest/csv-records.ts';
 import { headerlessNote } from '../ingest/headerless.ts';
-import { isEnough, type SeenRow, type SeenRows } from '../ingest/seen-rows.ts';
+import { isEnough, LAST_ROWS, type SeenRow, type SeenRows, seenRow } from '../ingest/seen-rows.ts';
+import { summingNote } from '../ingest/summing-rows.ts';
 
-/** Rows at the end of a file that are looked at. */
-const LAST_ROWS = 4;
 /** A longer record is not looked at: a person would not see all of it either. */
 const RECORD_BYTES_MAX = 64 * 1024;
 
@@ -14,6 +13,7 @@ export class CsvLook {
   readonly #first: SeenRow[] = [];
   #header: readonly Cell[] | undefined;
   #last: RawRecord[] = [];
+  #rows = 0;
   #cells = 0;
   #chars = 0;
   #isEnough = false;
@@ -27,6 +27,7 @@ export class CsvLook {
   }
 
   take(record: RawRecord): void {
+    this.#rows += 1;
     if (this.#last.length >= 2 * LAST_ROWS) this.#last = this.#last.slice(LAST_ROWS);
     this.#last.push(record);
     if (this.#isEnough) return;
@@ -38,7 +39,7 @@ export class CsvLook {
   }
 
   #seen(record: RawRecord): SeenRow {
-    return { at: record.line, cells: cellsOf(record, this.#dialect) };
+    return seenRow(record.line, cellsOf(record, this.#dialect));
   }
 
   /** What is to be told; `isWhole`: the last row is that of the file. */
@@ -48,8 +49,9 @@ export class CsvLook {
       names,
       header: this.#header,
       first: this.#first,
+      rows: this.#rows,
       last: isWhole ? last.map((record) => this.#seen(record)) : undefined,
     };
-    return [headerlessNote(seen)].filter((note) => note !== undefined);
+    return [headerlessNote(seen), summingNote(seen)].filter((note) => note !== undefined);
   }
 }

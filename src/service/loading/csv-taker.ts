@@ -14,7 +14,6 @@ import {
   type RawRecord,
   tooManyColumns,
 } from '../ingest/csv-records.ts';
-import { totalNote } from '../ingest/totals.ts';
 import { CsvLook } from './csv-look.ts';
 import type { PartWriter } from './csv-parts.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
@@ -22,8 +21,6 @@ import type { LoadOptions, RefusedEntry } from './loading.ts';
 const REFUSED_SHOWN = 100;
 const SHORT_SHOWN = 5;
 const LINE_DIGITS_MAX = 16;
-/** Of the last row, of which the first cell is looked at. */
-const FIRST_BYTES = 64;
 const LF = 10;
 const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
 
@@ -83,7 +80,6 @@ export class RecordTaker {
   #recordBytes = 0;
   #refused: RefusedEntry[] = [];
   #refusedCount = 0;
-  #last: RawRecord | undefined;
   #short = 0;
   readonly #shortLines: number[] = [];
   readonly #look: CsvLook;
@@ -145,7 +141,6 @@ export class RecordTaker {
       this.#short += 1;
       if (this.#shortLines.length < SHORT_SHOWN) this.#shortLines.push(line);
     }
-    this.#last = record;
     this.#look.take(record);
     const bytes = record.isOdd ? this.#respelled(record) : record.bytes;
     const [from, to] = record.isOdd ? [0, bytes.length] : [start, end];
@@ -200,10 +195,6 @@ export class RecordTaker {
     const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
-    const { bytes: last, start = 0, end = 0, line = 0 } = this.#last ?? {};
-    const [first = ''] =
-      last?.toString('utf8', start, Math.min(end, start + FIRST_BYTES)).split(this.#separatorText, 1) ?? [];
-    const total = isWhole && totalNote(first.replaceAll('"', ''), `line ${line.toLocaleString('en-US')}`);
     return {
       rows: {
         kind: 'csv',
@@ -225,7 +216,6 @@ export class RecordTaker {
           : [
               `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
-        ...(total ? [total] : []),
         ...this.#look.notes(this.#columns.names, isWhole),
       ],
     };

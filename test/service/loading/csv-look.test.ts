@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { rowsOf } from '../../engine/harness.ts';
 import { type Loads, openLoads } from './loads.ts';
 
 /* What is told of files that are read as they are, and are not what they seem. */
@@ -71,5 +72,51 @@ describe('numbers that may be versions', () => {
     const docs = await loads.create('docs');
     await loads.add(docs, [{ version: 'x' }]);
     expect((await loads.load(docs, lines('version', '1.1', '1.10'))).warnings).toEqual([]);
+  });
+});
+
+describe('rows that sum up others, or stand below them', () => {
+  const ROWS = ['region,store,amount', 'N,1,10', 'N,2,20'];
+  test.each<[string, string[], string | undefined, number]>([
+    [
+      'subtotals and a total without a word',
+      [...ROWS, 'N Subtotal,,30', 'S,3,5', 'S Subtotal,,5', ',,35'],
+      '3 rows (line 4 "N Subtotal"; 6, 7) seem to sum up others, or to stand below them: leave them out of sums and counts: WHERE "store" IS NOT NULL.',
+      3,
+    ],
+    [
+      'a last line',
+      ['day,who,amount', '2024-01-01,a,10', '2024-01-02,b,20', '*** end of list ***,,'],
+      '1 row (line 4 "*** end of list ***") seems to sum up others, or to stand below them: leave it out of sums and counts: WHERE "who" IS NOT NULL.',
+      2,
+    ],
+    [
+      'a word in the second cell',
+      [...ROWS, ',Total,30'],
+      '1 row (line 4 "Total") seems to sum up others, or to stand below them: leave it out of sums and counts: WHERE "region" IS NOT NULL.',
+      2,
+    ],
+    [
+      'a word in the first cell of a row that lacks nothing',
+      ['a,b', 'x,20', 'z,5', 'Summe:,25'],
+      `1 row (line 4 "Summe:") seems to sum up others, or to stand below them: leave it out of sums and counts: WHERE coalesce("a", '') NOT IN ('Summe:').`,
+      2,
+    ],
+    [
+      'sums in rows that lack nothing',
+      ['a,b', 'x,20', 'z,5', 'Zwischensumme 1,25', 'x,1', 'y,2', 'Summe 2,3'],
+      '2 rows',
+      4,
+    ],
+    ['several lines behind an average', [...ROWS, 'Average,,15', '', 'Source: us,,', 'as of today,,'], '3 rows', 2],
+    ['a product', ['name,qty,price', 'Total Care,1,2', 'Sum,2,3', 'Care Total,3,4'], undefined, 3],
+    ['what many lack', ['name,qty,price', 'Total Care,1,', 'x,2,', 'y,3,4', 'z,,5', 'w,,'], undefined, 5],
+    ['numbers that happen to be sums', ['id,n', '1,1', '2,2', '3,3', '6,6'], undefined, 4],
+  ])('are told with what leaves them out: %s', async (_, all, told, left) => {
+    const { outcome } = await loaded(lines(...all));
+    const warning = outcome.warnings.find((one) => one.includes('to sum up others'));
+    expect(told === undefined ? warning : warning?.slice(0, told.length)).toBe(told);
+    const where = warning?.slice(warning.indexOf('WHERE '), -1) ?? '';
+    expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs ${where}`)).toEqual([[left]]);
   });
 });
