@@ -1,5 +1,6 @@
 import type { Cell } from '../../contract/json/csv-cells.ts';
 import { cellsOf, type Dialect, type RawRecord } from '../ingest/csv-records.ts';
+import { groupNote } from '../ingest/group-values.ts';
 import { headerlessNote } from '../ingest/headerless.ts';
 import { isEnough, LAST_ROWS, type SeenRow, type SeenRows, seenRow } from '../ingest/seen-rows.ts';
 import { summingNote } from '../ingest/summing-rows.ts';
@@ -52,6 +53,6 @@ export class CsvLook {
       rows: this.#rows,
       last: isWhole ? last.map((record) => this.#seen(record)) : undefined,
     };
-    return [headerlessNote(seen), summingNote(seen)].filter((note) => note !== undefined);
+    return [headerlessNote(seen), summingNote(seen), groupNote(seen)].filter((note) => note !== undefined);
   }
 }

@@ -120,3 +120,34 @@ describe('rows that sum up others, or stand below them', () => {
     expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs ${where}`)).toEqual([[left]]);
   });
 });
+
+describe('values on the first row of a group only', () => {
+  const filled = (...columns: string[]) =>
+    `${columns.join(', ')} ${columns.length === 1 ? 'has a value' : 'have values'} only on`;
+  test.each<[string, string[], string | undefined]>([
+    ['one column', ['order,country,qty', '1,DE,1', '1,,5', '1,,4', '2,FR,2', '2,,1'], filled('"country"')],
+    [
+      'several, of which some are rare',
+      ['no,paid,code,n', 'a,x,,1', 'a,,,1', 'b,y,Z,1', 'b,,,2', 'c,z,Z,1'],
+      filled('"paid"', '"code"'),
+    ],
+    ['groups of one', ['no,paid', 'a,x', 'b,', 'c,z'], undefined],
+    ['values anywhere', ['no,note', 'a,x', 'a,y', 'a,', 'b,z', 'b,'], undefined],
+    ['groups that do not stand together', ['no,note', 'a,x', 'a,', 'b,z', 'b,', 'a,y', 'a,'], undefined],
+  ])('are told with what fills them: %s', async (_, all, told) => {
+    const { outcome } = await loaded(lines(...all));
+    const warning = outcome.warnings.find((one) => one.includes('the first row of each'));
+    expect(told === undefined ? warning : warning?.slice(0, told.length)).toBe(told);
+  });
+
+  test('are filled by that', async () => {
+    const { outcome } = await loaded(lines('order,country,qty', '1,DE,1', '1,,5', '1,,4', '2,FR,2', '2,,1'));
+    const sql = /max.*\)(?= has)/.exec(outcome.warnings.join())?.[0];
+    expect(
+      await rowsOf(loads.engine, `SELECT c, sum(qty) FROM (SELECT qty, ${sql} AS c FROM docs) GROUP BY c ORDER BY c`),
+    ).toEqual([
+      ['DE', 10],
+      ['FR', 3],
+    ]);
+  });
+});
