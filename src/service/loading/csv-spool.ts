@@ -9,7 +9,8 @@ import {
   separatorOf,
   withoutMark,
 } from '../ingest/csv-dialect.ts';
-import { CsvError, CsvRecords, TitleError } from '../ingest/csv-records.ts';
+import { preambleOf } from '../ingest/csv-preamble.ts';
+import { CsvError, CsvRecords, ENCODING_OF_WINDOWS, TitleError } from '../ingest/csv-records.ts';
 import { decodedAs } from './csv-encoding.ts';
 import { PartWriter } from './csv-parts.ts';
 import { type CsvOptions, headerAdvice, RecordTaker, type SpooledCsv } from './csv-taker.ts';
@@ -56,6 +57,7 @@ async function divide(
     const first = withoutMark(Buffer.concat(sample));
     const text = first.subarray(placeOfLine(first, options.headerRow), SAMPLE_BYTES).toString();
     const { quoteChar = QUOTE, separator = separatorOf(text, isWhole, quoteChar) } = csv;
+    if (isNamedByFile(options)) requireNoPreamble(text, isWhole && first.length <= SAMPLE_BYTES, quoteChar);
     const dialect = dialectOf(
       { ...csv, separator },
       {
@@ -108,6 +110,24 @@ async function divide(
   if (isWhole) records.end();
   await parts.end();
   return take.result(bytes, isWhole);
+}
+
+/** Whether the first line names the columns, as far as it was said. */
+function isNamedByFile({ csv: { columnNames = [], firstLineAsColumnNames = true } = {}, headerRow }: CsvOptions) {
+  return headerRow === undefined && columnNames.length === 0 && firstLineAsColumnNames;
+}
+
+/** Throws a `CsvError` that says all that such a file needs. */
+function requireNoPreamble(text: string, isWhole: boolean, quote: string): void {
+  const found = preambleOf(text, isWhole, quote);
+  if (found === undefined) return;
+  // The last character may be cut.
+  const isText = !text.slice(0, -1).includes('\ufffd');
+  const encoding = isText ? '' : `, and "encoding", since it is not UTF-8: as a rule ${ENCODING_OF_WINDOWS}`;
+  const above = found.line === 2 ? 'its first line is' : `its first ${found.line - 1} lines are`;
+  throw new CsvError(
+    `${above} above the table: give "header_row": ${found.line}, which leaves out what is above${encoding}`,
+  );
 }
 
 /** Where a line of bytes begins: behind the first of them, if they have so many. */

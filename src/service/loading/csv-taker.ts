@@ -2,6 +2,7 @@ import { typesByPlace } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
+import { cut } from '../../contract/text.ts';
 import type { CsvRows } from '../../engine/engine.ts';
 import { isSeparatorLine, SAMPLE_BYTES } from '../ingest/csv-dialect.ts';
 import {
@@ -83,6 +84,9 @@ export class RecordTaker {
   #short = 0;
   readonly #shortLines: number[] = [];
   readonly #look: CsvLook;
+  /** Cells that are a text in a formula, and the first of them. */
+  #formulas = 0;
+  #formula: string | undefined;
 
   constructor(dialect: Dialect, { csv = {}, types = 'infer', skip, headerRow = 1 }: CsvOptions, parts: PartWriter) {
     this.dialect = dialect;
@@ -163,7 +167,11 @@ export class RecordTaker {
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */
   #respelled(record: RawRecord): Buffer {
     const [quote, escaping] = [String.fromCharCode(this.dialect.quote), String.fromCharCode(this.dialect.escaping)];
-    const cells = cellsOf(record, this.dialect).map((text) => {
+    const onFormula = (cell: string) => {
+      this.#formulas += 1;
+      this.#formula ??= cell;
+    };
+    const cells = cellsOf(record, this.dialect, onFormula).map((text) => {
       if (text === null) return '';
       const escaped = quote === escaping ? text : text.replaceAll(escaping, escaping + escaping);
       return quote + escaped.replaceAll(quote, escaping + quote) + quote;
@@ -216,10 +224,17 @@ export class RecordTaker {
           : [
               `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
+        ...(this.#formula === undefined ? [] : [formulaNote(this.#formulas, this.#formula)]),
         ...this.#look.notes(this.#columns.names, isWhole),
       ],
     };
   }
+}
+
+const FORMULA_CHARS_MAX = 40;
+
+function formulaNote(count: number, cell: string): string {
+  return `${counted(count, 'cells')} such as ${cut(cell, FORMULA_CHARS_MAX)}, a formula for spreadsheets, ${count === 1 ? 'is' : 'are'} read as the text in it.`;
 }
 
 /** The names of columns that have none. */

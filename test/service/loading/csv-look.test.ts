@@ -151,3 +151,53 @@ describe('values on the first row of a group only', () => {
     ]);
   });
 });
+
+describe('lines above a table', () => {
+  const TITLE = ['Kontoumsätze', '', 'Konto:;DE02', 'Saldo per 31.12.2024:;12.345,67 EUR', 'Filter:;keine', ''];
+  const TABLE = [
+    'Tag;Wer;Betrag',
+    ...Array.from({ length: 8 }, (_, n) => `"0${n + 1}.01.2024";"Müller";"1.${n}00,50"`),
+  ];
+  const ADVICE = 'its first 6 lines are above the table: give "header_row": 7';
+
+  test('are refused with all that the file needs', async () => {
+    const text = lines(...TITLE, ...TABLE);
+    const docs = await loads.create('docs');
+    await expect(loads.load(docs, text)).rejects.toThrow(ADVICE);
+    const latin = Buffer.from(text, 'latin1');
+    await expect(loads.load(docs, latin)).rejects.toThrow(
+      /give "header_row": 7, .*"encoding", since it is not UTF-8: as a rule "windows-1252"/,
+    );
+    const { added } = await loads.load(docs, latin, { headerRow: 7, csv: { encoding: 'windows-1252' } });
+    expect(added).toBe(8);
+  });
+
+  test.each<[string, string[], number]>([
+    ['a separator behind each row', ['a,b,c', '1,2,3,', '4,5,6,', '7,8,9,', '1,1,1,'], 0],
+    ['rows that lack their last cells', ['a,b,c', '1', '2,3', '4', '5,6', '7'], 5],
+    ['text with separators', ['text', 'x', 'y, z', 'w'], 2],
+  ])('are none where the first line has the names: %s', async (_, all, added) => {
+    expect((await loads.load(await loads.create('docs'), lines(...all))).added).toBe(added);
+  });
+
+  test('a reason that many rows have is said once', async () => {
+    const all = ['a,b', ...Array.from({ length: 5 }, () => '"x"y,1')];
+    const { stopped } = await loads.load(await loads.create('docs'), lines(...all), { onError: 'stop' });
+    expect(stopped).toBe(
+      '5 rows cannot be stored, so nothing is stored: 2, 3, 4 has text after the quote that ends a cell: a quote within a cell is written twice; and 2 more',
+    );
+  });
+});
+
+test('a text in a formula is read as such, and told once', async () => {
+  const text = lines('id,name', '="00123",a', '"=""00456""",="x', '"=""1"" & ""2""",="c"');
+  const { outcome, rows } = await loaded(text);
+  expect(rows).toEqual([
+    ['00123', 'a'],
+    ['00456', '="x'],
+    ['="1" & "2"', 'c'],
+  ]);
+  expect(outcome.warnings).toEqual([
+    '3 cells such as ="00123", a formula for spreadsheets, are read as the text in it.',
+  ]);
+});
