@@ -146,12 +146,15 @@ function endingRows(last: readonly SeenRow[], sums: ReadonlySet<SeenRow>, table:
   return found.length < last.length || sums.size > 0 ? found : [];
 }
 
-const SENTENCE = /^[^\p{L}\d]|\S+\s+\S+\s+\S/u;
+const MARK = /^[^\p{L}\d]/u;
+
+/** Whether a text begins with a mark, or has three words. */
+const isSentence = (text: string) => MARK.test(text) || text.split(/\s/).length > 2;
 
 function isLine(row: SeenRow, table: Table): boolean {
   if (filledIn(row) !== 1 || table.always.length < 2 || !isPoor(row, table)) return false;
   const { text = '' } = labelOf(row) ?? {};
-  return text !== '' && (table.width > 2 || SENTENCE.test(text.trim()));
+  return text !== '' && (table.width > 2 || isSentence(cut(text.trim(), CHARS_MAX)));
 }
 
 function labelOf(row: SeenRow | undefined): { at: number; text: string } | undefined {

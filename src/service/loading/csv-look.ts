@@ -1,4 +1,5 @@
 import type { Cell } from '../../contract/json/csv-cells.ts';
+import { alignedNote } from '../ingest/aligned.ts';
 import { cellsOf, type Dialect, type RawRecord } from '../ingest/csv-records.ts';
 import { groupNote } from '../ingest/group-values.ts';
 import { headerlessNote } from '../ingest/headerless.ts';
@@ -53,6 +54,8 @@ export class CsvLook {
       rows: this.#rows,
       last: isWhole ? last.map((record) => this.#seen(record)) : undefined,
     };
-    return [headerlessNote(seen), summingNote(seen), groupNote(seen)].filter((note) => note !== undefined);
+    return [headerlessNote(seen), summingNote(seen), groupNote(seen), alignedNote(seen)].filter(
+      (note) => note !== undefined,
+    );
   }
 }

@@ -201,3 +201,11 @@ test('a text in a formula is read as such, and told once', async () => {
     '3 cells such as ="00123", a formula for spreadsheets, are read as the text in it.',
   ]);
 });
+
+test('columns that are aligned with spaces are told', async () => {
+  const told = 'The file has one column, in which spaces align several';
+  const warnings = await notesOf(lines('name      amount', 'Ann          1.5', 'Bob         22.0'));
+  expect(warnings.map((one) => one.slice(0, told.length))).toEqual([told]);
+  const text = await loads.load(await loads.create('texts'), lines('text', 'a  b', 'c'));
+  expect(text.warnings.filter((one) => one.startsWith(told))).toEqual([]);
+});
