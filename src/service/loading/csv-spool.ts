@@ -112,9 +112,10 @@ async function divide(
   return take.result(bytes, isWhole);
 }
 
-/** Whether the first line names the columns, as far as it was said. */
-function isNamedByFile({ csv: { columnNames = [], firstLineAsColumnNames = true } = {}, headerRow }: CsvOptions) {
-  return headerRow === undefined && columnNames.length === 0 && firstLineAsColumnNames;
+/** Whether the first line names the columns, as far as is known: of a file whose separator was said, its lines are rows. */
+function isNamedByFile({ csv = {}, headerRow }: CsvOptions): boolean {
+  const { columnNames = [], firstLineAsColumnNames = true, separator } = csv;
+  return headerRow === undefined && separator === undefined && columnNames.length === 0 && firstLineAsColumnNames;
 }
 
 /** Throws a `CsvError` that says all that such a file needs. */
