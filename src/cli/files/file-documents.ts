@@ -2,6 +2,7 @@ import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
 import type { openXml } from '../../service/ingest/xml-file.ts';
+import { formatByContent } from './content-format.ts';
 import { entriesOf, entryLines } from './entry-lines.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, fileBytes } from './file-bytes.ts';
@@ -10,7 +11,7 @@ import { type ObjectList, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
 
 const LISTS_SHOWN = 10;
-const TABBED = /\.tsv(?:\.\w+)?$/i;
+const TABBED = /\.(?:tsv|tab)(?:\.\w+)?$/i;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
@@ -20,8 +21,8 @@ export async function openDocuments(allowed: AllowedFolders, request: FileReques
 /** The documents of an open file, which is closed with them, or if they cannot be read. */
 export async function documentsOf(file: AllowedFile, request: FileRequest): Promise<DocumentFile> {
   try {
-    const format = request.format ?? formatByName(file.path);
     const bytes = await fileBytes(file.handle);
+    const format = request.format ?? formatByName(file.path) ?? formatByContent(bytes.head, bytes.isWhole);
     if (format !== undefined && format !== 'csv' && format !== 'xlsx')
       requireOwnTypes(request.types ?? 'infer', format);
     if (format === 'parquet') return parquetFile(file, bytes);
@@ -36,7 +37,7 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
     const name = JSON.stringify(request.path);
     throw new ApiError(
       'invalid_input',
-      `Cannot tell the format of the file ${name} by its name. Give "format": ${ALL_FORMATS}.`,
+      `Cannot tell the format of the file ${name} by its name or its content. Give "format": ${ALL_FORMATS}.`,
     );
   } catch (error) {
     await file.handle.close();

@@ -4,9 +4,18 @@ import { join, relative, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { fitsPath } from '../../contract/glob.ts';
 import { allowedUrl, isUrl } from '../../http/download.ts';
-import { FILE_NOT_FOUND, FILES_MAX, type FindFiles, type FoundFile, type FoundFiles } from '../../mcp/tools/file.ts';
+import {
+  FILE_NOT_FOUND,
+  FILES_MAX,
+  type FileFormat,
+  type FindFiles,
+  type FoundFile,
+  type FoundFiles,
+} from '../../mcp/tools/file.ts';
+import { formatByContent } from './content-format.ts';
 import { type AllowedFolders, allowedFolders, isInside, openAllowed, real, rootsOf, shown } from './file-access.ts';
-import { ALL_FORMATS, formatByName } from './formats.ts';
+import { fileBytes } from './file-bytes.ts';
+import { ALL_FORMATS, formatByName, isLeftBehind, mayBeText } from './formats.ts';
 import { fileNameIn } from './url-file.ts';
 
 /** Names that are looked at for one pattern. */
@@ -23,10 +32,8 @@ export async function findFiles(
   const files = new Map<string, FoundFile>();
   const leftOut: string[] = [];
   const take = async (asked: string) => {
-    const { path, bytes, handle } = await openAllowed(allowed, asked);
-    await handle.close();
-    if (!files.has(path))
-      files.set(path, { path, name: nameOf(allowed, path), bytes, format: format ?? formatByName(path) });
+    const { path, bytes, format: found = format } = await looked(allowed, asked, format);
+    if (!files.has(path)) files.set(path, { path, name: nameOf(allowed, path), bytes, format: found });
     if (files.size > FILES_MAX) throw tooMany(asked);
   };
   for (const asked of paths) {
@@ -46,7 +53,7 @@ export async function findFiles(
     const others: string[] = [];
     for (const place of places) {
       for (const path of await matchesIn(allowed, place, asked)) {
-        if (format !== undefined || formatByName(path) !== undefined) {
+        if (!isLeftBehind(path) && (await hasFormat(allowed, path, format))) {
           fitting += 1;
           await take(path);
         } else others.push(nameOf(allowed, path));
@@ -56,6 +63,27 @@ export async function findFiles(
     leftOut.push(...others);
   }
   return { files: [...files.values()], leftOut };
+}
+
+/** A file, with the format that its name tells, or its content. */
+async function looked(allowed: AllowedFolders, asked: string, given: FileFormat | undefined) {
+  const { path, bytes, handle } = await openAllowed(allowed, asked);
+  try {
+    const named = given ?? formatByName(path);
+    if (named !== undefined) return { path, bytes, format: named };
+    const { head, isWhole } = await fileBytes(handle);
+    return { path, bytes, format: formatByContent(head, isWhole) };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether a file of a folder has a format: by its name, or if that says only that it may be text, by its content. */
+async function hasFormat(allowed: AllowedFolders, path: string, given: FileFormat | undefined): Promise<boolean> {
+  if (given !== undefined || formatByName(path) !== undefined) return true;
+  if (!mayBeText(path)) return false;
+  const { format } = await looked(allowed, path, undefined).catch(() => ({ format: undefined }));
+  return format !== undefined;
 }
 
 interface Place {
@@ -143,7 +171,7 @@ async function nothing(
   if (others.length > 0) {
     return new ApiError(
       'invalid_input',
-      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": ${ALL_FORMATS}.`,
+      `Cannot load ${shown(asked)}: the names of its files tell no format, nor does their content (${some(others)}). Give "format": ${ALL_FORMATS}.`,
     );
   }
   const there = await Promise.all(places.map(({ folder }) => entriesOf(folder).then((all) => [folder, all] as const)));

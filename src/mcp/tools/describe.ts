@@ -10,7 +10,7 @@ import { addressing } from './addressing.ts';
 import { COUNTED_MAX, EXACT_MAX, FEW, figuresOf } from './field-figures.ts';
 import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
 import { straysOf } from './field-strays.ts';
-import { type FieldLine, foldLines, withAlikeTypes } from './fold-lines.ts';
+import { type FieldLine, foldLines, withAlikeTypes, withRuns } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
@@ -77,7 +77,9 @@ export async function describeCollection(
     throw noSuchField(input.path, all);
   }
   const max = input.lines ?? LINES_DEFAULT;
-  const folded = withAlikeTypes(foldLines(wanted, max));
+  // Whoever asks for some fields wants to see each.
+  const isAll = input.path === undefined && input.search === undefined;
+  const folded = withAlikeTypes(foldLines(isAll ? withRuns(wanted) : wanted, max));
   const rows = folded.slice(0, max).map(({ path, type, rest }) => [path, type, ...rest]);
   const cut = folded.slice(max).map(({ path }) => path);
   const seen = new Set(all.map(({ path }) => path));
@@ -86,7 +88,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const shown = new Set(folded.slice(0, max).map(({ path }) => path));
+  const shown = new Set(folded.slice(0, max).flatMap(({ path, paths }) => paths ?? path));
   // Integers beyond 2^53 are shown as text.
   const isText = (path: string) => /^(?:VARCHAR|JSON)$/.test(sqlTypes.get(path)?.type ?? 'VARCHAR');
   const numberTexts = inferred

@@ -2,6 +2,7 @@ import { RESERVED_WORDS } from '../../contract/reserved-words.ts';
 import { oneLine } from '../answer-text.ts';
 import { estimateTokens, listWithin } from '../room.ts';
 import { ancestorsOf, quotedIdentifier } from './infer.ts';
+import { runsOf } from './patterned.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 
 /** Levels of objects and lists that are told. */
@@ -16,7 +17,7 @@ interface Column {
 
 /**
  * The fields of a collection in one line, with what is in them: `area DOUBLE, name {common, official}, tags [],
- * currencies {<key> {name, symbol}}`, `size (large, small)` with its `values`, `{(AWG, …) <key> …}` with keys. Text is what
+ * currencies {<key> {name, symbol}}`, `size (large, small)` with its `values`, `{(AWG, …) <key> …}` with keys. `Q1 … Q200 BIGINT ×200` are 200 fields. Text is what
  * has no type. Each field gets its share of the tokens, so that one with
  * a large type does not take the place of the others.
  */
@@ -25,16 +26,20 @@ export function fieldsText(
   tokensMax: number,
   values: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const shown = columns.filter(({ name }) => !OWN.has(name));
-  const names = shown.reduce((sum, { name }) => sum + estimateTokens(name) + 1, 0);
+  const own = columns.filter(({ name }) => !OWN.has(name));
+  const shown = runsOf(own, ({ name, type }) => ({
+    name,
+    like: isSimple(type) && !values.has(name) ? type : undefined,
+  }));
+  const names = shown.reduce((sum, [first]) => sum + estimateTokens(first?.name ?? '') + 1, 0);
   const share = Math.max(0, tokensMax - names) / Math.max(1, shown.length);
   const told = (spare: number) => {
     let left = spare;
-    const texts = shown.map(({ name, type }) => {
-      const room = estimateTokens(name) + share + left;
-      const { text, tokens } = fieldText(name, type, room, values);
+    const texts = shown.map(([first = NO_COLUMN, ...others]) => {
+      const room = estimateTokens(first.name) + share + left;
+      const { text, tokens } = fieldText(first.name, first.type, room, values);
       left = Math.max(0, room - tokens);
-      return text;
+      return others.length === 0 ? text : runText([first, ...others]);
     });
     return { texts, left };
   };
@@ -46,6 +51,18 @@ export function fieldsText(
 }
 
 const sumOf = (texts: Iterable<string>) => [...texts].reduce((sum, text) => sum + estimateTokens(text), 0);
+
+const NO_COLUMN: Column = { name: '', type: '' };
+
+/** Whether nothing is in values of a type. */
+const isSimple = (type: string) => !/[[({]/.test(type) && type !== 'JSON';
+
+/** `"Q1" … "Q200" BIGINT ×200`. */
+function runText(run: readonly Column[]): string {
+  const [path, last] = [run[0], run.at(-1)].map((one) => typePlaces(one?.name ?? '', one?.type ?? '')[0]?.path ?? '');
+  const type = run[0]?.type === 'VARCHAR' ? '' : `${run[0]?.type} `;
+  return `${path} … ${last} ${type}×${run.length}`;
+}
 
 /** `tokens`: without those of values. */
 function fieldText(name: string, type: string, tokensMax: number, values: ReadonlyMap<string, string>) {

@@ -1,4 +1,5 @@
 import { ANY_KEY, ancestorsOf, isAnyOf, parentOf } from './infer.ts';
+import { runsOf } from './patterned.ts';
 
 /** A field, as one line of a description. */
 export interface FieldLine {
@@ -7,6 +8,34 @@ export interface FieldLine {
   type: string;
   /** The other columns. */
   rest: readonly unknown[];
+  /** The paths of the fields, if the line is of several. */
+  paths?: readonly string[];
+}
+
+/** A line for neighbours at the top whose names differ in a number only, and are of one type: with the values of the first. */
+export function withRuns(lines: readonly FieldLine[]): FieldLine[] {
+  const runs = runsOf(lines, ({ path, depth, type }) => ({
+    name: path,
+    like: depth === 0 && !/[[({]|^(?:object|array|map|JSON)\b/.test(type) ? type : undefined,
+  }));
+  return runs.flatMap((run): FieldLine[] => {
+    const [first, last] = [run[0], run.at(-1)];
+    if (first === undefined || last === undefined || run.length === 1) return run;
+    const [present, , values] = first.rest;
+    const [least, most] = [leastPresent(run), leastPresent(run, -1)];
+    const share = least === most ? present : `${least} … ${most}`;
+    const paths = run.map(({ path }) => path);
+    const own = typeof values === 'string' ? `${values} (the first)` : values;
+    const type = `${first.type} ×${run.length}`;
+    return [{ ...first, path: `${first.path} … ${last.path}`, type, rest: [share, null, own], paths }];
+  });
+}
+
+/** The least share of some lines, or the most (`sign` -1). */
+function leastPresent(run: readonly FieldLine[], sign = 1): unknown {
+  const shares = run.map(({ rest: [present] }) => present);
+  const value = (share: unknown) => sign * Number.parseFloat(String(share).replace(/^[<>]/, ''));
+  return shares.reduce((one, other) => (value(other) < value(one) ? other : one));
 }
 
 /**

@@ -167,7 +167,7 @@ function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileF
   if (failures === 0) return [];
   const texts = stopped === undefined ? ['what failed is not in; correct the file, and load again'] : [];
   if (failedAt.length > 0) {
-    const more = `the first ${failed.length} of ${failures} failures are shown with their reason`;
+    const more = `${failed.length} of ${failures} failures are shown with their reason`;
     const left = failures - failed.length - failedAt.length;
     texts.unshift(
       `${more}, and of ${failedAt.length} more the ${unit}s, in failed_at_${unit}s${left > 0 ? `; ${left} are not shown` : ''}`,

@@ -83,12 +83,16 @@ export function newLoad(target: Target, shared: Shared): Load {
   };
 }
 
+/** Entries that are shown with the same reason; of more the numbers are enough. */
+const SAME_MAX = 3;
+
 /** Records a refused entry. */
 export function fail(load: Load, at: number, id: string | null, error: unknown): void {
   load.failures += 1;
   const text = refusalOf(error);
   const entry = { at, id: id && cutText(id, ID_CHARS_MAX), error: cutText(text, REASON_CHARS_MAX) };
-  const isShown = load.failedAt.length === 0 && load.failed.length < FAILED_MAX;
+  const isShown =
+    load.failed.length < FAILED_MAX && load.failed.filter((one) => one.error === entry.error).length < SAME_MAX;
   if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push(entry);
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
 }

@@ -45,7 +45,7 @@ export interface RawRecord {
 }
 
 const [ORDINARY, SEPARATOR, QUOTE, LINE_FEED, CARRIAGE_RETURN, NUL] = [0, 1, 2, 3, 4, 5];
-const [LF, CR, SPACE] = [10, 13, 32];
+const [LF, CR, SPACE, EQUALS] = [10, 13, 32, 61];
 export const RECORD_BYTES_MAX = ITEM_BYTES_MAX;
 
 /**
@@ -165,6 +165,8 @@ export class CsvRecords {
   #quoted(bytes: Buffer, from: number, isEnd: boolean): number {
     const { quote, escaping } = this.#dialect;
     const size = bytes.length;
+    // A formula that is a text: its cell is not what is there.
+    if (bytes[from] === EQUALS && bytes[from + 1] === escaping) this.#isOdd = true;
     for (let at = from; at < size; at++) {
       const byte = bytes[at] as number;
       if (byte === escaping && (bytes[at + 1] === quote || bytes[at + 1] === escaping)) at += 1;
@@ -235,9 +237,7 @@ export function faultOf({ why, cells }: RawRecord, columns: number): string | un
 /** The names of columns that a first record has, each once, and without spaces around them. Throws a `CsvError`. */
 export function namesOf(record: RawRecord, dialect: Dialect): DistinctNames {
   if (record.why !== undefined) throw new CsvError(`its first line, which names the columns, ${record.why}`);
-  if (record.cells > KEYS_MAX) {
-    throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
-  }
+  if (record.cells > KEYS_MAX) throw tooManyColumns(record.cells);
   const given = cellsOf(record, dialect).map((name) => (name === null ? null : withoutSpaces(name)));
   // Empty and within quotes, a name is one.
   const named = given.filter((name) => name !== null).length;
@@ -279,8 +279,23 @@ function withoutLastSpaces(text: string, from: number, to: number): string {
   return text.slice(from, end);
 }
 
-/** The cells of a record that is one, without their quotes. */
-export function cellsOf({ bytes, start, end }: RawRecord, { separator, quote, escaping, isSpaced }: Dialect): Cell[] {
+/** A formula that is a text, as programs write digits that spreadsheets are to leave alone: `="00123"`. */
+const FORMULA = /^="([^"]*)"$/;
+
+/** The cells of a record that is one, without their quotes; of `="00123"` the text. `onFormula` is told of each such cell. */
+export function cellsOf(record: RawRecord, dialect: Dialect, onFormula?: (cell: string) => void): Cell[] {
+  const cells = writtenCells(record, dialect);
+  for (const [at, cell] of cells.entries()) {
+    if (cell === null || !cell.startsWith('="')) continue;
+    const [, text] = FORMULA.exec(cell) ?? [];
+    if (text === undefined) continue;
+    cells[at] = text;
+    onFormula?.(cell);
+  }
+  return cells;
+}
+
+function writtenCells({ bytes, start, end }: RawRecord, { separator, quote, escaping, isSpaced }: Dialect): Cell[] {
   const cells: Cell[] = [];
   const between = separator.toString('latin1');
   // Byte by byte: the characters that count are all ASCII but for a separator.
@@ -346,6 +361,10 @@ function decoded(bytes: string): string {
 
 const inWords = (count: number) => count.toLocaleString('en-US');
 
+export function tooManyColumns(count: number): CsvError {
+  return new CsvError(`it has ${inWords(count)} columns, and at most ${inWords(KEYS_MAX)} are read`);
+}
+
 function notClosed(line: number): CsvError {
   return new CsvError(`a quote that opens in the record of line ${inWords(line)} is never closed`);
 }
@@ -356,10 +375,13 @@ function tooLong(line: number): CsvError {
   );
 }
 
+/** What text that is not UTF-8 mostly is. */
+export const ENCODING_OF_WINDOWS = '"windows-1252" for one of a Windows program in Western Europe';
+
 function notText(bytes: Buffer, from: number): CsvError {
   const [valid = ''] = bytes.toString().split('\ufffd', 1);
   const line = from + (valid.split('\n').length - 1);
   return new CsvError(
-    `it is not valid UTF-8 at line ${inWords(line)}. Convert it first (iconv -f LATIN1 -t UTF-8 FILE > NEW), or name its "encoding" beside the separator`,
+    `it is not valid UTF-8 at line ${inWords(line)}. Name its "encoding" beside the separator, as a rule ${ENCODING_OF_WINDOWS}, or convert it first (iconv)`,
   );
 }

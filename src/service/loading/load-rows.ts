@@ -15,9 +15,10 @@ import type { CallContext } from '../context.ts';
 import { reserveDocumentIds } from '../ingest/document-id.ts';
 import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { droppedWarnings, fieldWarnings } from '../ingest/write-warnings.ts';
-import { type SpooledCsv, spoolCsv } from './csv-spool.ts';
+import { spoolCsv } from './csv-spool.ts';
+import type { SpooledCsv } from './csv-taker.ts';
 import { enterLoad } from './load-places.ts';
-import type { LoadOptions, LoadOutcome, LoadSample, RefusedEntry } from './loading.ts';
+import type { LoadOptions, LoadOutcome, LoadSample } from './loading.ts';
 import { joinNews } from './news.ts';
 import { createSpool, type Spool } from './spool.ts';
 
@@ -188,12 +189,14 @@ function entriesAt({ rows: source, entries }: Received, before: number, rows: nu
 }
 
 function stoppedBy({ refused, refusedCount, added, replaced }: LoadOutcome): string {
-  const some = refused
-    .slice(0, STOPPED_SHOWN)
-    .map(({ at, why }: RefusedEntry) => `${at.toLocaleString('en-US')} ${why}`);
+  const some = refused.slice(0, STOPPED_SHOWN);
+  const reasons = [...new Set(some.map(({ why }) => why))].map((why) => {
+    const places = some.filter((one) => one.why === why).map(({ at }) => at.toLocaleString('en-US'));
+    return `${places.join(', ')} ${why}`;
+  });
   const more = refusedCount > some.length ? `; and ${counted(refusedCount - some.length, 'more')}` : '';
   const fate = added + replaced === 0 ? 'nothing is stored' : `${counted(added + replaced, 'documents')} are stored`;
-  return `${counted(refusedCount, 'rows')} cannot be stored, so ${fate}: ${some.join('; ')}${more}`;
+  return `${counted(refusedCount, 'rows')} cannot be stored, so ${fate}: ${reasons.join('; ')}${more}`;
 }
 
 /** Rows go through the collection's mappings and its event time as documents that are added do. */

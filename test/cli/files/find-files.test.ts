@@ -52,6 +52,40 @@ describe('findFiles()', () => {
     expect(all.leftOut).toEqual([]);
   });
 
+  it('tells the format of what may be any text by its content, and leaves out what programs leave behind', async () => {
+    const folder = join(root, 'in/untold');
+    mkdirSync(folder);
+    const files: Record<string, string> = {
+      'a.txt': 'id;n\n1;2\n3;4\n',
+      'b.log': '{"a":1}\n{"a":2}\n',
+      'c.dat': '<?xml version="1.0"?><r><i/></r>',
+      'd.txt': '[{"a":1}]',
+      'e.txt': 'name,amount\nx,1\ny,2\n',
+      'prose.txt': 'Well, this is\na text, with\ncommas, too\n',
+      'server.log': '2024-01-01 10:00:00,1 INFO a\n2024-01-01 10:00:00,2 INFO b\n2024-01-01 10:00:01,3 WARN c\n',
+      '~$book.xlsx': 'lock',
+      'Thumbs.db': 'x',
+      'f.tab': 'a\tb\n',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    try {
+      const found = await findFiles(allowed, { paths: ['untold'] });
+      expect(found.files.map(({ name, format }) => `${name.slice(7)} ${format}`)).toEqual([
+        ...['a.txt csv', 'b.log jsonl', 'c.dat xml', 'd.txt json', 'e.txt csv', 'f.tab csv'],
+      ]);
+      expect(found.leftOut.map((name) => name.slice(7))).toEqual([
+        'Thumbs.db',
+        'prose.txt',
+        'server.log',
+        '~$book.xlsx',
+      ]);
+      const all = await findFiles(allowed, { paths: ['untold'], format: 'csv' });
+      expect(all.leftOut.map((name) => name.slice(7))).toEqual(['Thumbs.db', '~$book.xlsx']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it.each([
     ['*.json', ['a.json']],
     ['?.*', ['a.json', 'b.csv']],
@@ -90,7 +124,9 @@ describe('findFiles()', () => {
       details: { messageKey: FILE_NOT_FOUND },
     });
     await expect(findFiles(allowed, { paths: ['empty'] })).rejects.toThrow('The folder is empty');
-    await expect(findFiles(allowed, { paths: ['*.md'] })).rejects.toThrow('tell no format ("notes.md")');
+    await expect(findFiles(allowed, { paths: ['*.md'] })).rejects.toThrow(
+      'tell no format, nor does their content ("notes.md")',
+    );
     await expect(findFiles(allowed, { paths: ['c.json'] })).rejects.toThrow('does not exist');
   });
 

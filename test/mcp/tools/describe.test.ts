@@ -322,7 +322,9 @@ describe('describeCollection()', () => {
   });
 
   it('is bounded for wide documents', async () => {
-    const wide = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field_${index}`, 'v'.repeat(300)]));
+    const wide = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, index) => [`field_${2 * index}`, 'v'.repeat(300)]),
+    );
     const { client } = fakeClient({ getCollection: () => about, runQuery: () => ({ results: [wide] }) });
     const { data, next } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
     expect(next).toContain('960 of the fields left out are at the top: run_query with SHOW "w"."c" lists all columns');

@@ -60,7 +60,7 @@ describe('fieldsText()', () => {
   });
 
   it('says how many fields are left out', () => {
-    const columns = Array.from({ length: 100 }, (_, index) => ({ name: `n${index}`, type: 'BIGINT' }));
+    const columns = Array.from({ length: 100 }, (_, index) => ({ name: `n${2 * index}`, type: 'BIGINT' }));
     expect(fieldsText(columns, 30)).toMatch(/^n0 BIGINT, .*, \+\d+$/);
   });
 

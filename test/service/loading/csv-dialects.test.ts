@@ -160,7 +160,7 @@ describe('files that are none, or strange', () => {
     const text = 'Sales of 2024\nall shops\n\nname,n,x\na,1,2\nb,2,3\n';
     await expect(loads.load(docs, Buffer.from(text))).rejects.toMatchObject({
       message:
-        'The file cannot be read as CSV: its first line names 1 column, most rows have more; their names seem to be in line 4: give "header_row": 4, and what is above it is left out.',
+        'The file cannot be read as CSV: its first 3 lines are above the table: give "header_row": 4, which leaves out what is above.',
     });
   });
 

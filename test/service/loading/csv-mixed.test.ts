@@ -180,17 +180,6 @@ describe('the columns', () => {
     ]);
   });
 
-  test.each([
-    ['TOTAL,,25', true],
-    ['"Grand Total",,25', true],
-    ['Summe:,,25', true],
-    ['Totally,,25', false],
-    ['x,Total,25', false],
-  ])('of a file are told where its last row may sum up the others: %s', async (last, isTold) => {
-    const { outcome } = await loaded(lines('a,b,c', 'x,y,20', 'z,,5', last));
-    expect(outcome.warnings.some((one) => one.startsWith('The last row (line 4) begins with'))).toBe(isTold);
-  });
-
   test('of a file with a title are separated as its names are', async () => {
     const { columns } = await loads.loadOwn(lines('Sales, 2024, all', '', 'a;b', '1;2,5'), { headerRow: 3 });
     expect(columns).toEqual(['a BIGINT', 'b VARCHAR']);

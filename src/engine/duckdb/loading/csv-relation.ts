@@ -12,6 +12,7 @@ import { mixedSql } from './csv-mixed.ts';
 import { noteSpellings } from './csv-spellings.ts';
 import { withThousands } from './csv-thousands.ts';
 import { AT_ONCE, cellKinds, sqlList, textNote } from './csv-types.ts';
+import { versionNotes } from './csv-versions.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
@@ -75,6 +76,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     document: (values, held) => csvDocument(values, { names, types, columns: byName, idField }, held),
     notes: besideNotes(names),
     textNotes,
+    numberNotes: versionNotes(columns, first),
   };
 }
 

@@ -58,6 +58,8 @@ export interface Relation {
   notes: string[];
   /** By column: what is to be told where it becomes one of text. */
   textNotes?: ReadonlyMap<string, string>;
+  /** The same where it becomes one of doubles. */
+  numberNotes?: ReadonlyMap<string, string>;
 }
 
 /** How rows get their ids and event times. */

@@ -169,9 +169,10 @@ async function load(
 }
 
 /** What is to be told of rows whose columns have these shapes. */
-function notesOf({ textNotes, notes }: Relation, columns: ReadonlyMap<string, Shape>): string[] {
-  const texts = [...(textNotes ?? [])].filter(([name]) => columns.get(name) === 'string');
-  return [...texts.map(([, note]) => note), ...notes];
+function notesOf({ textNotes, numberNotes, notes }: Relation, columns: ReadonlyMap<string, Shape>): string[] {
+  const told = (byColumn: ReadonlyMap<string, string> = new Map(), shape: Shape) =>
+    [...byColumn].flatMap(([name, note]) => (columns.get(name) === shape ? [note] : []));
+  return [...told(textNotes, 'string'), ...told(numberNotes, 'double'), ...notes];
 }
 
 const STRAYED_SHOWN = 10;

@@ -1,0 +1,58 @@
+import { SEPARATORS, separatorCounts } from '../../contract/separators.ts';
+import { dialectOf } from './csv-dialect.ts';
+import { CsvError, CsvRecords, cellsOf, type RawRecord } from './csv-records.ts';
+import { formOf } from './seen-rows.ts';
+
+/* Lines above a table, such as banks and devices write them: whose account it is, of which days. */
+
+/** As many of the records from the line of names on have to have as many cells. */
+const SHARE_MIN = 0.9;
+const RECORDS_MIN = 3;
+const ENOUGH_RECORDS = 500;
+
+/** Where a table begins, of which lines above it are none: the line of its names, and what separates them. */
+export interface Preamble {
+  line: number;
+  separator: string;
+}
+
+/** What the beginning of a text has above its table; undefined: nothing that could be told. `isWhole`: it is not cut. */
+export function preambleOf(text: string, isWhole: boolean, quote: string): Preamble | undefined {
+  const [first, ...others] = separatorCounts(text, quote).records;
+  if (first === undefined || others.length === 0) return undefined;
+  const isLikeMost = (place: number) =>
+    (first[place] ?? 0) > 0 && 2 * others.filter((one) => one[place] === first[place]).length >= others.length;
+  if (SEPARATORS.some((_, place) => isLikeMost(place))) return undefined;
+  const bytes = Buffer.from(text);
+  const found = SEPARATORS.flatMap((separator) => tableIn(bytes, isWhole, { separator, quote }) ?? []);
+  return found.sort((one, other) => other.cells - one.cells)[0];
+}
+
+function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separator: string; quote: string }) {
+  const dialect = dialectOf({ separator, quoteChar: quote }, {});
+  const records: Pick<RawRecord, 'line' | 'cells'>[] = [];
+  let names: { line: number; cells: ReturnType<typeof cellsOf> } | undefined;
+  /** The most cells of those above; the first with more may have the names. */
+  let most = 0;
+  const reader = new CsvRecords(dialect, (record) => {
+    if (records.length >= ENOUGH_RECORDS) return;
+    const cells = record.why === undefined ? record.cells : 0;
+    records.push({ line: record.line, cells });
+    if (cells <= most) return;
+    most = cells;
+    names = { line: record.line, cells: cellsOf(record, dialect) };
+  });
+  try {
+    reader.write(bytes);
+    if (isWhole) reader.end();
+  } catch (error) {
+    if (error instanceof CsvError) return undefined;
+    throw error;
+  }
+  const { line = 1, cells = [] } = names ?? {};
+  const table = records.filter((one) => one.line >= line);
+  const alike = table.filter((one) => one.cells === cells.length).length;
+  if (line === 1 || cells.length < 2 || alike < RECORDS_MIN || alike < SHARE_MIN * table.length) return undefined;
+  if (cells.some((cell) => formOf(cell) !== 'text') || new Set(cells).size < cells.length) return undefined;
+  return { line, separator, cells: cells.length };
+}
