@@ -18,6 +18,7 @@ import {
   near1970Warnings,
   tooOldWarnings,
 } from '../ingest/write-warnings.ts';
+import { MeantParts } from './json-meant.ts';
 import { type NotNumbers, notNumbersWarnings, withoutNotNumbers } from './json-nan.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
@@ -66,8 +67,9 @@ export async function loadDocuments(
     notNumbers: { count: 0, line: 0 },
   };
   const { outcome } = loading;
+  const meant = new MeantParts();
   try {
-    await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
+    await addParts(loading, meant.read(jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })));
   } catch (error) {
     // What is wrong with the stream ends the load; after any other error it is known from what was told.
     const isBroken = error instanceof ApiError && error.code === 'invalid_input';
@@ -77,6 +79,7 @@ export async function loadDocuments(
   const { news, tooOld, near1970, dropped } = loading;
   ctx.usage.dropped(collection, dropped);
   outcome.warnings.push(
+    ...meant.warnings(),
     ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
@@ -110,11 +113,13 @@ async function firstDocuments(
     warnings: [],
   };
   const notNumbers: NotNumbers = { count: 0, line: 0 };
+  const meant = new MeantParts();
+  const parts = jsonParts(body, { isLines: options.format === 'jsonl', line: options.line });
   try {
-    for await (const found of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+    for await (const found of meant.read(parts)) {
       const read = await withoutNotNumbers(found);
       if (read !== undefined) note(notNumbers, read);
-      sample.warnings = notNumbersWarnings(notNumbers);
+      sample.warnings = [...meant.warnings(), ...notNumbersWarnings(notNumbers)];
       const part = read?.part ?? found;
       for (const item of itemsOf(part)) {
         const isFull = sample.documents.length + sample.refused.length === max || item.start > SAMPLE_BYTES_MAX;
