@@ -33,6 +33,8 @@ export interface FileRequest {
   sheet?: string | undefined;
   /** Number of the row of a workbook that names the columns; absent: the first that is not empty. */
   headerRow?: number | undefined;
+  /** The field whose value is the `_id`; absent: there is none but `_id`. */
+  idField?: string | undefined;
   /** Of CSV: what is said of its encoding. */
   encoding?: string | undefined;
   /** Ends waiting for a server. */
