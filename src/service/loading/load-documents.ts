@@ -24,6 +24,8 @@ import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.t
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
 const OPEN = 0x7b;
+const LIST_PROBLEM =
+  'is a list, and documents are objects, such as {"name": "a"}: rows without the names of their fields can be loaded as CSV';
 /** A longer text that does not end is not parsed to say why. */
 const CHECKED_BYTES_MAX = 64 * 1024;
 const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
@@ -294,6 +296,7 @@ async function entryOf(
   try {
     const value = await parseJsonInTurns(own.toString());
     if (!isWhole) return { line, problem: 'is nested too deeply, or holds too many values' };
+    if (Array.isArray(value)) return { line, problem: LIST_PROBLEM };
     if (!isObject(value)) return { line, problem: 'is no JSON object' };
     const problem = problemOfIdField(value, idField);
     return problem === undefined ? { line, document: withIdField(value, idField) as JsonObject } : { line, problem };
