@@ -1,3 +1,4 @@
+import { markedEncoding } from '../../contract/byte-order-marks.ts';
 import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
@@ -49,7 +50,7 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
 /** UTF-16, which the service reads of CSV where a mark at its beginning or the caller says so. */
 function isWide(head: Buffer, format: FileFormat | undefined, { encoding }: FileRequest): boolean {
   if (format !== 'csv') return false;
-  return ['fffe', 'feff'].includes(head.toString('hex', 0, 2)) || /^utf-?16/i.test(encoding ?? '');
+  return markedEncoding(head)?.startsWith('utf-16') === true || /^utf-?16/i.test(encoding ?? '');
 }
 
 function refused({ path }: FileRequest, why: string): ApiError {

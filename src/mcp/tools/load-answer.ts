@@ -208,6 +208,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
+    ...(load.isRemoved === true ? ['all was refused, so the collection that was created for it is removed again'] : []),
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
@@ -234,6 +235,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   } else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
   }
-  if (stopped === undefined && load.target.isMissing) texts.push('the collection was not created');
+  if (stopped === undefined && load.target.isMissing && load.isRemoved !== true)
+    texts.push('the collection was not created');
   return texts;
 }
