@@ -3,7 +3,7 @@ import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
-import type { openXml } from '../../service/ingest/xml-file.ts';
+import type { openXml, XmlOpened } from '../../service/ingest/xml-file.ts';
 import { entriesOf, entryLines } from './entry-lines.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, fileBytes } from './file-bytes.ts';
@@ -103,11 +103,10 @@ async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: FileReque
 
 async function xmlFile(file: AllowedFile, bytes: FileBytes, xml: FileRequest['xml']): Promise<DocumentFile> {
   const { openXml } = await import('../../service/ingest/xml-file.ts');
-  const { docTag, lists } = await openXml(beginningOf(bytes), xml);
+  const { docTag, lists, newReader }: XmlOpened = await openXml(beginningOf(bytes), xml);
   async function* entries() {
     let element = 0;
-    const { reader } = await openXml(beginningOf(bytes), xml);
-    for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), reader)) {
+    for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), newReader())) {
       // Several elements may be on one line, so they are counted.
       const counted = some.map(({ entry }) => {
         element += 1;

@@ -47,7 +47,8 @@ export interface XmlReader {
 }
 
 export interface XmlOpened {
-  reader: XmlReader;
+  /** A reader of the whole file, from its beginning. */
+  newReader(): XmlReader;
   /** The name of the documents' elements, if it was found and not given. */
   docTag?: string;
   /** If one element that holds all others is a document: those in it that are there several times. */
@@ -71,11 +72,11 @@ export async function openXml(
   };
   const { children, repeated, elements } = await outlineOf(bytes, encoding, rules.root_tag);
   rules.elements = elements;
-  if (docTag !== undefined) return { reader: xmlReader(rules, encoding) } satisfies XmlOpened;
+  if (docTag !== undefined) return { newReader: () => xmlReader(rules, encoding) } satisfies XmlOpened;
   const [only] = children;
   const isEachChild = children.size === 1 && only !== undefined;
   const opened: XmlOpened = {
-    reader: xmlReader(isEachChild ? { ...rules, doc_tag: only[0], isEachChild } : rules, encoding),
+    newReader: () => xmlReader(isEachChild ? { ...rules, doc_tag: only[0], isEachChild } : rules, encoding),
   };
   if (isEachChild) opened.docTag = only[0];
   if (repeated.length > 0 && !(isEachChild && only[1] > 1)) opened.lists = repeated;
