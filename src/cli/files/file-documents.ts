@@ -1,13 +1,16 @@
+import { markedEncoding } from '../../contract/byte-order-marks.ts';
 import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
-import type { openXml } from '../../service/ingest/xml-file.ts';
+import type { openXml, XmlOpened } from '../../service/ingest/xml-file.ts';
 import { formatByContent } from './content-format.ts';
 import { entriesOf, entryLines } from './entry-lines.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, fileBytes } from './file-bytes.ts';
 import { ALL_FORMATS, formatByName } from './formats.ts';
-import { type ObjectList, OutlineScanner } from './json-outline.ts';
+import { membersOf } from './json-members.ts';
+import { type Dictionary, type ObjectList, type Outline, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
 
 const LISTS_SHOWN = 10;
@@ -48,7 +51,7 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
 /** UTF-16, which the service reads of CSV where a mark at its beginning or the caller says so. */
 function isWide(head: Buffer, format: FileFormat | undefined, { encoding }: FileRequest): boolean {
   if (format !== 'csv') return false;
-  return ['fffe', 'feff'].includes(head.toString('hex', 0, 2)) || /^utf-?16/i.test(encoding ?? '');
+  return markedEncoding(head)?.startsWith('utf-16') === true || /^utf-?16/i.test(encoding ?? '');
 }
 
 function refused({ path }: FileRequest, why: string): ApiError {
@@ -101,11 +104,10 @@ async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: FileReque
 
 async function xmlFile(file: AllowedFile, bytes: FileBytes, xml: FileRequest['xml']): Promise<DocumentFile> {
   const { openXml } = await import('../../service/ingest/xml-file.ts');
-  const { docTag, lists } = await openXml(beginningOf(bytes), xml);
+  const { docTag, lists, newReader }: XmlOpened = await openXml(beginningOf(bytes), xml);
   async function* entries() {
     let element = 0;
-    const { reader } = await openXml(beginningOf(bytes), xml);
-    for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), reader)) {
+    for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), newReader())) {
       // Several elements may be on one line, so they are counted.
       const counted = some.map(({ entry }) => {
         element += 1;
@@ -151,7 +153,8 @@ function parquetFile(file: AllowedFile, bytes: FileBytes): DocumentFile {
 }
 
 async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
-  const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
+  const { list, lists, members, note } = format === 'json' ? await listOf(bytes, request) : {};
+  const within = list ?? members;
   const isTabbed = format === 'csv' && TABBED.test(file.path);
   const opened: DocumentFile = {
     path: file.path,
@@ -159,8 +162,9 @@ async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat,
     bytes: file.bytes,
     unit: 'line',
     sentAs: format,
-    ...(list === undefined ? {} : { firstLine: list.line }),
-    pieces: () => (list === undefined ? bytes.pieces() : part(bytes, list)),
+    ...(within === undefined ? {} : { firstLine: within.line }),
+    pieces: () => piecesOf(bytes, list, members),
+    ...(note === undefined ? {} : { warnings: () => [note] }),
     ...(isTabbed ? { separator: '\t' } : {}),
     ...(list === undefined ? {} : { list: { path: list.path, beside: list.beside } }),
     ...(lists === undefined ? {} : { lists: lists.map(({ path, items }) => ({ path, items })) }),
@@ -169,14 +173,29 @@ async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat,
   return opened;
 }
 
+function piecesOf(
+  bytes: FileBytes,
+  list: ObjectList | undefined,
+  members: Dictionary | undefined,
+): AsyncIterable<FilePiece> {
+  if (members !== undefined) return membersOf(part(bytes, members), members.hasId ? '_key' : '_id');
+  return list === undefined ? bytes.pieces() : part(bytes, list);
+}
+
 /** The path that stands for the file as one document. */
 const WHOLE = '.';
+/** Behind a path: the members of the object there are the documents. */
+const MEMBERS = '*';
 
 interface Lists {
   /** The list whose items are the documents, with the keys beside it. */
   list?: ObjectList & { beside: string[] };
   /** Those of a file that is one document. */
   lists?: ObjectList[];
+  /** The object whose members are the documents. */
+  members?: Dictionary;
+  /** What is told of a file that is one document, and might be several. */
+  note?: string | undefined;
 }
 
 /**
@@ -191,17 +210,54 @@ async function listOf(bytes: FileBytes, request: FileRequest): Promise<Lists> {
   const outline = scanner.end();
   if (outline === undefined && listPath === undefined) return {};
   if (outline === undefined) throw refused(request, 'it is not one JSON object, so "list_path" names nothing in it.');
-  const { lists, keys } = outline;
+  const { keys, dictionaries } = outline;
+  if (listPath?.split('.').at(-1) === MEMBERS) return { members: dictionaryAt(outline, listPath, request) };
+  // What is in one of many members that are alike is none of the file's.
+  const alike = dictionaries.filter(({ isAlike }) => isAlike);
+  const isOwn = ({ begin }: ObjectList) =>
+    listPath !== undefined || !alike.some((one) => begin > one.begin && begin < one.end);
+  const lists = outline.lists.filter(isOwn);
   const isDocument = keys.includes('_id');
   const list = listPath === undefined ? lists[0] : lists.find(({ path }) => path === listPath);
-  if (listPath === undefined && (lists.length > 1 || isDocument)) return { lists };
+  const note = isDocument ? undefined : shapeNote(outline);
+  if (listPath === undefined && (lists.length > 1 || isDocument)) return { lists, note };
   if (list !== undefined)
     return { list: { ...list, beside: keys.filter((key) => key !== list.path.split('.', 1)[0]) } };
-  if (listPath === undefined) return {};
+  if (listPath === undefined) return { note };
   const known = lists.slice(0, LISTS_SHOWN).map(({ path }) => JSON.stringify(path));
   const hint = known.length > 0 ? `Lists of objects are at ${known.join(', ')}.` : 'It has no list of objects.';
   throw refused(request, `there is no list of objects at the "list_path" ${JSON.stringify(listPath)}. ${hint}`);
 }
+
+function pathTo({ path }: Dictionary): string {
+  return JSON.stringify(path === '' ? MEMBERS : `${path}.${MEMBERS}`);
+}
+
+function dictionaryAt({ dictionaries }: Outline, listPath: string, request: FileRequest): Dictionary {
+  const found = dictionaries.find((one) => pathTo(one) === JSON.stringify(listPath));
+  if (found !== undefined) return found;
+  const known = dictionaries.slice(0, LISTS_SHOWN).map(pathTo);
+  const hint = known.length > 0 ? `These are at ${known.join(', ')}.` : 'It has none.';
+  const which = `an object whose members are all objects at the "list_path" ${JSON.stringify(listPath)}`;
+  throw refused(request, `there is not ${which}. ${hint}`);
+}
+
+/** What is told of a file that is one document by its form, and more by its content. */
+function shapeNote({ dictionaries, keys }: Outline): string | undefined {
+  const alike = dictionaries.filter(({ isAlike }) => isAlike).sort((a, b) => b.items - a.items)[0];
+  if (alike !== undefined) {
+    const where = alike.path === '' ? '' : ` of ${JSON.stringify(alike.path)}`;
+    const field = alike.hasId ? '_key' : '_id';
+    return `The file is one document, and its ${counted(alike.items, 'members')}${where} are alike: "list_path": ${pathTo(alike)} in "format_params" makes each of them a document, with its key as ${field}.`;
+  }
+  const isSplit = keys.length <= SPLIT_KEYS_MAX && ['columns', 'data'].every((key) => keys.includes(key));
+  if (!isSplit && dictionaries.every(({ isColumns, path }) => !isColumns || path !== '')) return undefined;
+  const orient = isSplit ? 'split' : 'columns';
+  return `The file is one document, and seems to be a table by columns, as pandas writes it with orient="${orient}": written with orient="records" its rows are the documents.`;
+}
+
+/** With `index`, and names of these. */
+const SPLIT_KEYS_MAX = 5;
 
 async function* part(bytes: FileBytes, { begin, end }: ObjectList): AsyncGenerator<FilePiece> {
   let offset = 0;

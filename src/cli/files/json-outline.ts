@@ -1,4 +1,4 @@
-/** Finds the lists of objects inside a JSON file that is one object, by its bytes, without keeping what is in them. */
+/** Finds the lists and objects of objects inside a JSON file that is one object, by its bytes, without keeping what is in them. */
 
 const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
@@ -12,6 +12,11 @@ const LISTS_MAX = 100;
 const KEYS_MAX = 20;
 const KEY_BYTES_MAX = 1_000;
 const LEVELS_MAX = 20;
+/** So many members that have so much of their keys in common are documents, and no parts of one. */
+const ALIKE_MIN = 4;
+const ALIKE_SHARE = 0.6;
+const COLUMNS_MIN = 2;
+const MEMBER_KEYS_MAX = 1_000;
 
 /** A list of objects. */
 export interface ObjectList {
@@ -24,17 +29,41 @@ export interface ObjectList {
   line: number;
 }
 
+/** An object of which all members are objects. */
+export interface Dictionary extends ObjectList {
+  /** Whether they have nearly the same keys. */
+  isAlike: boolean;
+  /** Whether these are numbers of rows: the members are columns. */
+  isColumns: boolean;
+  hasId: boolean;
+}
+
 export interface Outline {
   /** The lists that consist of objects and are in no other list. */
   lists: ObjectList[];
+  /** In no list, nor in one whose members are alike. */
+  dictionaries: Dictionary[];
   /** The first keys of the object. */
   keys: string[];
+}
+
+/** What is known of an object that is open. */
+interface OpenObject {
+  begin: number;
+  line: number;
+  members: number;
+  objects: number;
+  /** How many of its members have a key; more keys than are counted are `others`. */
+  keys: Map<string, number>;
+  others: number;
 }
 
 /** Reads the pieces of a file in order. */
 export class OutlineScanner {
   readonly #lists: ObjectList[] = [];
   readonly #keys: string[] = [];
+  readonly #dictionaries: Dictionary[] = [];
+  readonly #objects: OpenObject[] = [];
   /** The keys of the objects that enclose the place; the last is the current one's. */
   readonly #path: string[] = [];
   #offset = 0;
@@ -62,14 +91,16 @@ export class OutlineScanner {
 
   /** Undefined if the file is not one object. */
   end(): Outline | undefined {
-    return this.#state === 'after' ? { lists: this.#lists, keys: this.#keys } : undefined;
+    return this.#state === 'after'
+      ? { lists: this.#lists, dictionaries: this.#dictionaries, keys: this.#keys }
+      : undefined;
   }
 
   #take(byte: number, at: number): void {
     if (this.#isString) this.#takeText(byte);
     else if (isSpace(byte)) return;
     else if (this.#state === 'start') {
-      if (byte === OPEN_OBJECT) this.#open();
+      if (byte === OPEN_OBJECT) this.#open(at);
       else if (!isMark(byte, at)) this.#state = 'none';
     } else if (this.#state === 'after') this.#state = 'none';
     else if (byte === QUOTE) this.#beginText();
@@ -104,18 +135,44 @@ export class OutlineScanner {
     this.#path[this.#path.length - 1] = key;
     if (this.#path.length === 1 && this.#keys.length < KEYS_MAX) this.#keys.push(key);
     this.#isKey = false;
+    const own = this.#objects.at(-1);
+    if (own !== undefined) own.members += 1;
+    const around = this.#objects.at(-2);
+    if (around === undefined) return;
+    const count = around.keys.get(key);
+    if (count !== undefined || around.keys.size < MEMBER_KEYS_MAX) around.keys.set(key, (count ?? 0) + 1);
+    else around.others += 1;
   }
 
-  #open(): void {
+  #closeObject(at: number): void {
+    const closed = this.#objects.pop();
+    if (closed === undefined || closed.members === 0 || closed.objects < closed.members) return;
+    const { begin, line, members: items, keys, others } = closed;
+    const all = [...keys.values()].reduce((sum, count) => sum + count, others);
+    const isSame = all >= ALIKE_SHARE * (keys.size + others) * items && all > 0;
+    const isColumns = isSame && items >= COLUMNS_MIN && [...keys.keys()].every((key) => /^\d{1,15}$/.test(key));
+    const isAlike = isSame && items >= ALIKE_MIN && !isColumns;
+    const found = this.#dictionaries;
+    if (isAlike || isColumns) while ((found.at(-1)?.begin ?? -1) > begin) found.pop();
+    if (found.length >= LISTS_MAX) return;
+    const path = this.#path.join('.');
+    found.push({ path, items, begin, end: at + 1, line, isAlike, isColumns, hasId: keys.has('_id') });
+  }
+
+  #open(at: number): void {
+    const around = this.#objects.at(-1);
+    if (around !== undefined) around.objects += 1;
+    this.#objects.push({ begin: at, line: this.#line, members: 0, objects: 0, keys: new Map(), others: 0 });
     this.#state = this.#path.length < LEVELS_MAX ? 'inside' : 'none';
     this.#path.push('');
     this.#isKey = true;
   }
 
   #takeInObject(byte: number, at: number): void {
-    if (byte === OPEN_OBJECT) this.#open();
+    if (byte === OPEN_OBJECT) this.#open(at);
     else if (byte === CLOSE_OBJECT) {
       this.#path.pop();
+      this.#closeObject(at);
       this.#isKey = false;
       if (this.#path.length === 0) this.#state = 'after';
     } else if (byte === COMMA) this.#isKey = true;

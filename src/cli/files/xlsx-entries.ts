@@ -7,6 +7,7 @@ import type { FileRequest } from '../../mcp/tools/file.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { COLUMNS_MAX, columnOf, lettersOf } from './xlsx-columns.ts';
 import { timeText } from './xlsx-dates.ts';
+import { paddedText } from './xlsx-formats.ts';
 import { MergedCells, mergesOf } from './xlsx-merges.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
 import { SheetTable } from './xlsx-table.ts';
@@ -32,14 +33,21 @@ export interface XlsxOpened {
 export async function openXlsx(
   handle: FileHandle,
   bytes: number,
-  { sheet: asked, types = 'infer', headerRow = 1 }: Pick<FileRequest, 'sheet' | 'types' | 'headerRow'>,
+  {
+    sheet: asked,
+    types = 'infer',
+    headerRow = 1,
+    idField,
+  }: Pick<FileRequest, 'sheet' | 'types' | 'headerRow' | 'idField'>,
 ): Promise<XlsxOpened> {
   const zip = await Zip.open(handle);
   const workbook = await openWorkbook(zip, asked);
-  const table = new SheetTable(types, headerRow);
+  const table = new SheetTable(types, headerRow, idField === undefined);
   const rows = new Rows(workbook, table);
   async function* entries() {
-    table.merged = new MergedCells(await mergesOf(zip, workbook.part));
+    const { merges, spans } = await mergesOf(zip, workbook.part);
+    table.merged = new MergedCells(merges);
+    table.spans = spans;
     const pieces = parsedPart(zip, workbook.part, rows);
     try {
       for await (const { read, all } of pieces) {
@@ -75,6 +83,7 @@ class Rows {
   #column = 0;
   #cells = new Map<number, JsonValue>();
   #chars = 0;
+  #isHidden = false;
   #type = '';
   #style = 0;
   #value: string[] = [];
@@ -106,11 +115,15 @@ class Rows {
   open = (element: string, attributes: Readonly<Record<string, string>>): void => {
     const name = local(element);
     if (name === 'sheetData') this.#isWithin = true;
+    if (name === 'col' && isTrue(attributes['hidden'])) {
+      this.#table.remarks.hideColumns(Number(attributes['min']) - 1, Number(attributes['max']) - 1);
+    }
     if (!this.#isWithin || this.failure !== undefined) return;
     if (name === 'row') {
       const given = Number(attributes['r'] ?? this.#row + 1);
       this.#row = Number.isSafeInteger(given) && given > this.#row ? given : this.#row + 1;
       this.#column = -1;
+      this.#isHidden = isTrue(attributes['hidden']);
       this.#cells = new Map();
       this.#chars = 0;
     } else if (name === 'c') {
@@ -139,9 +152,13 @@ class Rows {
     if (this.failure !== undefined) return;
     if (name === 'v') this.#isValue = false;
     else if (name === 'c') this.#endCell();
-    else if (name === 'row') this.#table.put({ at: this.#row, cells: this.#cells, chars: this.#chars });
+    else if (name === 'row') this.#endRow();
     else this.#text.close(element);
   };
+
+  #endRow(): void {
+    this.#table.put({ at: this.#row, cells: this.#cells, chars: this.#chars, isHidden: this.#isHidden });
+  }
 
   #endCell(): void {
     // A workbook has a text once, and any number of cells may have it.
@@ -197,9 +214,10 @@ class Rows {
       this.errors += 1;
       return undefined;
     }
-    const kind = this.#workbook.kinds[this.#style];
-    if (kind === 'duration') this.#table.noteDuration(this.#column);
-    return (kind && timeText(value, kind, this.#workbook.is1904)) ?? value;
+    const format = this.#workbook.formats[this.#style];
+    const padded = paddedText(value, format);
+    this.#table.remarks.noteNumber(this.#column, value, format, padded);
+    return padded ?? (format?.time && timeText(value, format.time, this.#workbook.is1904)) ?? value;
   }
 }
 

@@ -6,6 +6,8 @@ import type { Zip } from './zip.ts';
 
 /** More are left as they are. */
 const MERGES_MAX = 100_000;
+/** Those within one row name columns, and stand above. */
+const SPANS_MAX = 10_000;
 const TEXT_CHARS_MAX = 8 * 1024 * 1024;
 /** What may be filled in, in characters, for each cell as many more as its name may have. */
 const FILLED_CHARS_MAX = 64 * 1024 * 1024;
@@ -13,7 +15,7 @@ const CELL_CHARS = 16;
 const MARK = /<(?:\w{1,20}:)?mergeCells\b/;
 /** No less than the mark, which may be in two pieces. */
 const MARK_CHARS = 40;
-const REFERENCE = /mergeCell\s{1,4}ref\s?=\s?["']([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})["']/g;
+const REFERENCE = /mergeCell\s{1,4}ref\s?=\s?["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']/g;
 
 /** A row of a sheet: its cells that are not empty, by the number of their column. */
 export interface SheetRow {
@@ -21,6 +23,15 @@ export interface SheetRow {
   at: number;
   cells: Map<number, JsonValue>;
   chars: number;
+  /** Whether the sheet does not show it. */
+  isHidden?: boolean;
+}
+
+/** Cells of a row that are one, with their first column and their last. */
+export interface Span {
+  row: number;
+  left: number;
+  right: number;
 }
 
 /**
@@ -34,10 +45,10 @@ export interface Merge {
 }
 
 /**
- * The merged cells of a sheet, by their first row. The part is expanded, and not parsed, up to where it names them; one that
+ * The merged cells of a sheet, by their first row, and those within one row. The part is expanded, and not parsed, up to where it names them; one that
  * is damaged has none here, and is told when it is read.
  */
-export async function mergesOf(zip: Zip, part: string): Promise<Merge[]> {
+export async function mergesOf(zip: Zip, part: string): Promise<{ merges: Merge[]; spans: Span[] }> {
   let text = '';
   let isBegun = false;
   try {
@@ -47,15 +58,19 @@ export async function mergesOf(zip: Zip, part: string): Promise<Merge[]> {
       if (text.length > TEXT_CHARS_MAX) break;
     }
   } catch {
-    return [];
+    return { merges: [], spans: [] };
   }
   const merges: Merge[] = [];
-  for (const [, letters = '', top, bottom] of isBegun ? text.matchAll(REFERENCE) : []) {
+  const spans: Span[] = [];
+  for (const [, letters = '', top, last = '', bottom] of isBegun ? text.matchAll(REFERENCE) : []) {
     if (merges.length >= MERGES_MAX) break;
     const merge = { column: columnOf(letters), top: Number(top), bottom: Number(bottom) };
+    const right = Math.min(columnOf(last), COLUMNS_MAX - 1);
     if (merge.top < merge.bottom && merge.column < COLUMNS_MAX) merges.push(merge);
+    else if (merge.column < right && spans.length < SPANS_MAX)
+      spans.push({ row: merge.top, left: merge.column, right });
   }
-  return merges.sort((a, b) => a.top - b.top);
+  return { merges: merges.sort((a, b) => a.top - b.top), spans };
 }
 
 /** Gives the rows of a sheet, in order, the values of merged cells that they are in. */

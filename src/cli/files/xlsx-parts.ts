@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { XmlError, XmlEvents, type XmlHandlers } from '../../service/ingest/xml-events.ts';
-import { builtInKind, kindOf, type TimeKind } from './xlsx-dates.ts';
+import { builtInFormat, type CellFormat, formatOf } from './xlsx-formats.ts';
 import type { Zip, ZipPiece } from './zip.ts';
 
 /** The parts of a workbook beside its sheets. */
@@ -69,8 +69,8 @@ export interface Workbook {
   /** Whether days are counted from 1904 on. */
   is1904: boolean;
   texts: Texts;
-  /** The kind of time that cells of a style have, by the number of the style. */
-  kinds: readonly (TimeKind | undefined)[];
+  /** What the formats of cells of a style show, by the number of the style. */
+  formats: readonly (CellFormat | undefined)[];
 }
 
 /** What is needed to read a sheet: that of the name, or the first. Rejects `invalid_input`. */
@@ -104,7 +104,7 @@ export async function openWorkbook(zip: Zip, asked: string | undefined): Promise
     others: sheets.filter((one) => one !== found).map(({ name }) => name),
     is1904,
     texts: await textsOf(zip, partOf('sharedStrings')),
-    kinds: await kindsOf(zip, partOf('styles')),
+    formats: await formatsOf(zip, partOf('styles')),
   };
 }
 
@@ -124,26 +124,26 @@ function sheetOf<T extends { name: string }>(sheets: readonly T[], asked: string
   throw new ApiError('invalid_input', `The workbook has no "sheet" ${JSON.stringify(asked.slice(0, 100))}. ${hint}`);
 }
 
-/** The kinds of time of the styles of cells. */
-async function kindsOf(zip: Zip, part: string | undefined): Promise<(TimeKind | undefined)[]> {
-  const kinds: (TimeKind | undefined)[] = [];
-  if (part === undefined) return kinds;
-  const own = new Map<number, TimeKind | undefined>();
+/** The formats of the styles of cells. */
+async function formatsOf(zip: Zip, part: string | undefined): Promise<(CellFormat | undefined)[]> {
+  const formats: (CellFormat | undefined)[] = [];
+  if (part === undefined) return formats;
+  const own = new Map<number, CellFormat | undefined>();
   let isWithin = false;
   await parse(zip, part, {
     open(element, { numFmtId, formatCode = '' }) {
       const name = local(element);
-      if (name === 'numFmt' && own.size < STYLES_MAX) own.set(Number(numFmtId), kindOf(formatCode));
+      if (name === 'numFmt' && own.size < STYLES_MAX) own.set(Number(numFmtId), formatOf(formatCode));
       if (name === 'cellXfs') isWithin = true;
-      if (name !== 'xf' || !isWithin || kinds.length >= STYLES_MAX) return;
+      if (name !== 'xf' || !isWithin || formats.length >= STYLES_MAX) return;
       const id = Number(numFmtId ?? 0);
-      kinds.push(own.has(id) ? own.get(id) : builtInKind(id));
+      formats.push(own.has(id) ? own.get(id) : builtInFormat(id));
     },
     close(element) {
       if (local(element) === 'cellXfs') isWithin = false;
     },
   });
-  return kinds;
+  return formats;
 }
 
 /** The texts that cells have the numbers of. */

@@ -1,24 +1,18 @@
 import { type ColumnType, type ColumnTypes, typesByPlace } from '../../contract/column-types.ts';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { counted } from '../../contract/in-words.ts';
 import { typedCell } from '../../contract/json/csv-cells.ts';
-import { type JsonObject, setField, stringifyJson } from '../../contract/json/json.ts';
+import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
 import { isTotal, Totals } from '../../service/ingest/totals.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { lettersOf } from './xlsx-columns.ts';
-import type { MergedCells, SheetRow } from './xlsx-merges.ts';
+import type { MergedCells, SheetRow, Span } from './xlsx-merges.ts';
+import { few, SheetRemarks } from './xlsx-remarks.ts';
+import { namesOfTwo } from './xlsx-second-header.ts';
 
-const WARNINGS_SHOWN = 10;
 const NAME_CHARS_MAX = 100;
-
-/** The first of some warnings that a column has each. */
-function few(warnings: readonly string[]): string[] {
-  const more = warnings.length - WARNINGS_SHOWN;
-  return [...warnings.slice(0, WARNINGS_SHOWN), ...(more > 0 ? [`${counted(more, 'more columns')} as well.`] : [])];
-}
 
 /** Rows that are held until it is told whether the row of names is a title. */
 const HELD_MAX = 50;
@@ -37,19 +31,26 @@ export class SheetTable {
   /** Why the types that were given are not those of the columns. */
   #typesFailure: ApiError | undefined;
   #namesNote: string | undefined;
-  /** The row of names, and how many cells it has. */
-  #head = { row: 0, named: 0 };
+  /** The row of names. */
+  #head: SheetRow = { at: 0, cells: new Map(), chars: 0 };
+  #twoRowsNote: string | undefined;
+  #leading: number | undefined;
   /** The first rows; undefined: the row of names is none of a title. */
   #held: SheetRow[] | undefined = [];
   #heldChars = 0;
   /** What is filled in of merged cells; undefined: nothing. */
   merged: MergedCells | undefined;
-  /** Lengths of time, by column. */
-  readonly #durations = new Map<number, number>();
+  /** Merged cells within one row. */
+  spans: readonly Span[] = [];
+  readonly remarks = new SheetRemarks();
   readonly #totals = new Totals();
   #lastRow = 0;
 
-  constructor(types: ColumnTypes, headerRow: number) {
+  readonly #hasMadeIds: boolean;
+
+  /** `hasMadeIds`: no other column than `_id` has the ids. */
+  constructor(types: ColumnTypes, headerRow: number, hasMadeIds = true) {
+    this.#hasMadeIds = hasMadeIds;
     this.#types = types;
     this.#headerRow = headerRow;
   }
@@ -68,17 +69,13 @@ export class SheetTable {
     });
     const full =
       this.merged?.isFull === true ? 'The sheet has more merged cells, which are empty but for the first.' : '';
-    const durations = [...this.#durations].map(([column, count]) => {
-      const name = this.#shown(column);
-      return `${name}: ${counted(count, 'values')} ${count === 1 ? 'is a length' : 'are lengths'} of time, in days: ${name} * 24 is hours.`;
-    });
-    const notes = [this.#namesNote, ...few(merged), full, ...few(durations), this.#totals.note(this.#lastRow)];
+    const columns = [...(this.#names?.keys() ?? [])];
+    const hasOrder = this.#hasMadeIds && !this.#taken.has('_id');
+    const typed = new Set(columns.filter((column) => this.#typeOf(column) !== undefined));
+    const remarks = this.remarks.warnings(columns, (column) => this.#shown(column), typed, hasOrder);
+    const total = this.#totals.note(this.#lastRow);
+    const notes = [this.#namesNote, this.#twoRowsNote, ...few(merged), full, ...remarks, total];
     return notes.filter((note) => note !== undefined && note !== '') as string[];
-  }
-
-  /** Takes a cell whose number is a length of time. */
-  noteDuration(column: number): void {
-    this.#durations.set(column, (this.#durations.get(column) ?? 0) + 1);
   }
 
   /** The name of a column, as SQL and warnings have it. */
@@ -92,7 +89,8 @@ export class SheetTable {
     this.merged?.fill(row, at < this.#headerRow || this.#names === undefined);
     if (at < this.#headerRow) return;
     if (this.#names === undefined) {
-      this.#names = this.#namesIn(row);
+      this.#head = row;
+      this.#names = this.#namesIn(row.cells);
       return;
     }
     if (this.#held === undefined) {
@@ -109,12 +107,19 @@ export class SheetTable {
     const held = this.#held ?? [];
     this.#held = undefined;
     if (this.failure !== undefined) return;
-    this.failure = titleError(this.#head, held) ?? this.#typesFailure;
+    const both = namesOfTwo(this.#head, held, this.spans);
+    if (both !== undefined) {
+      held.shift();
+      this.#names = this.#namesIn(both.names);
+      this.#twoRowsNote = twoRowsNote(this.#head.at, both.example);
+    }
+    this.#leading = Math.min(...(this.#names?.keys() ?? []));
+    this.failure = (both === undefined ? titleError(this.#head, held) : undefined) ?? this.#typesFailure;
     if (this.failure === undefined) for (const row of held) this.#add(row);
   }
 
-  #namesIn({ at, cells }: SheetRow): Map<number, string> {
-    this.#head = { row: at, named: cells.size };
+  #namesIn(cells: ReadonlyMap<number, JsonValue>): Map<number, string> {
+    this.#typesFailure = undefined;
     const given = [...cells]
       .map(([column, value]) => [column, String(value).trim()] as const)
       .filter(([, name]) => name !== '');
@@ -143,12 +148,14 @@ export class SheetTable {
     return name;
   }
 
-  #add({ at, cells, chars }: SheetRow): void {
+  #add(row: SheetRow): void {
+    const { at, cells, chars } = row;
     if (chars > WRITE_BYTES_MAX) {
       this.#refuse(at, 'has more than 10 MiB, the most that one document may have');
       return;
     }
     this.#lastRow = at;
+    this.remarks.noteRow(row, this.#leading);
     const [[column, first] = []] = cells;
     if (column !== undefined && typeof first === 'string' && isTotal(first)) {
       this.#totals.add(at, this.#nameOf(column), first);
@@ -156,7 +163,7 @@ export class SheetTable {
     const document: JsonObject = {};
     for (const [column, value] of cells) {
       const name = this.#nameOf(column);
-      const type = this.#types === 'text' ? 'STRING' : this.#columnTypes.get(column);
+      const type = this.#typeOf(column);
       const typed = type === undefined ? value : typedCell(String(value), type);
       if (typed === undefined) {
         const shown = JSON.stringify(String(value).slice(0, 80));
@@ -168,6 +175,10 @@ export class SheetTable {
     this.#entries.push({ bytes: stringifyJson(document).length, entry: { at, document } });
   }
 
+  #typeOf(column: number): ColumnType | undefined {
+    return this.#types === 'text' ? 'STRING' : this.#columnTypes.get(column);
+  }
+
   #refuse(at: number, problem: string): void {
     this.#entries.push({ bytes: 0, entry: { at, problem } });
   }
@@ -177,7 +188,9 @@ export class SheetTable {
  * Why the row that was to name the columns is a title: rows below it have many more cells. The names are in the first of
  * these with about as many as any.
  */
-function titleError({ row, named }: { row: number; named: number }, below: readonly SheetRow[]): ApiError | undefined {
+function titleError(head: SheetRow, below: readonly SheetRow[]): ApiError | undefined {
+  const { at: row } = head;
+  const named = head.cells.size;
   // Of a row that is too large, which is refused, the cells are none of a table.
   const sizes = below.map(({ cells, chars }) => (chars > WRITE_BYTES_MAX ? 0 : cells.size));
   const columns = Math.max(0, ...sizes);
@@ -185,4 +198,8 @@ function titleError({ row, named }: { row: number; named: number }, below: reado
   const names = below[sizes.findIndex((size) => 4 * size >= 3 * columns)]?.at;
   const message = `Row ${row} of the sheet names ${named} of ${columns} columns, and seems to be a title. If row ${names} has the names, give "header_row": ${names}, and what is above it is left out.`;
   return new ApiError('invalid_input', message);
+}
+
+function twoRowsNote(row: number, example: string): string {
+  return `Rows ${row} and ${row + 1} name the columns together, e.g. ${JSON.stringify(cut(example, NAME_CHARS_MAX))}; "header_row": ${row + 1} in "format_params" takes row ${row + 1} alone.`;
 }

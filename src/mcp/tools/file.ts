@@ -13,7 +13,8 @@ export interface FileRequest {
   format?: FileFormat | undefined;
   /**
    * For JSON that is one object: the keys, joined by dots, that lead to the list whose items are the documents; "." if the
-   * object is the document. Absent: its only list of objects.
+   * object is the document; with "*" behind them, to the object whose members are the documents, with their keys as `_id`.
+   * Absent: its only list of objects.
    */
   listPath?: string | undefined;
   /** Of the cells of CSV and xlsx; any other format refuses all but `infer`, which is the default. */
@@ -33,6 +34,8 @@ export interface FileRequest {
   sheet?: string | undefined;
   /** Number of the row of a workbook that names the columns; absent: the first that is not empty. */
   headerRow?: number | undefined;
+  /** The field whose value is the `_id`; absent: there is none but `_id`. */
+  idField?: string | undefined;
   /** Of CSV: what is said of its encoding. */
   encoding?: string | undefined;
   /** Ends waiting for a server. */

@@ -134,12 +134,15 @@ function rangesText(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
 }
 
-/** Whether a load stopped since the file has ids that are no text. */
-export function hasNumbersAsId({ failed }: Pick<Load, 'failed'>): boolean {
-  return failed.some(({ error }) => error.includes('"_id" must be a string'));
+/** What to do where a load stopped since the file has ids that are no text. */
+export function otherIdsHint({ failed }: Pick<Load, 'failed'>): string | undefined {
+  const error = failed.find((one) => one.error.includes('"_id" must be a string'))?.error;
+  if (error === undefined) return undefined;
+  const [what, takes] = /and is (?:an object|a list);/.test(error)
+    ? ['objects or lists', 'takes their JSON text']
+    : ['numbers', 'takes them'];
+  return `the file has ${what} as _id: call again with "id_field": "_id", which ${takes}`;
 }
-
-export const NUMBERS_AS_ID = 'the file has numbers as _id: call again with "id_field": "_id", which takes them';
 
 /** How to continue after a load that stopped. */
 function stopHint(stoppedLoad: Load, inside: number): string[] {
@@ -150,7 +153,8 @@ function stopHint(stoppedLoad: Load, inside: number): string[] {
     `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
   ];
   if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
-  if (hasNumbersAsId(stoppedLoad)) return [...texts, NUMBERS_AS_ID];
+  const otherIds = otherIdsHint(stoppedLoad);
+  if (otherIds !== undefined) return [...texts, otherIds];
   const first = isBroken === true ? 'correct the file behind them and ' : '';
   const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
   const from = entries > 0 ? ` with "skip": ${entries}` : '';
@@ -204,6 +208,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
+    ...(load.isRemoved === true ? ['all was refused, so the collection that was created for it is removed again'] : []),
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
@@ -230,6 +235,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   } else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
   }
-  if (stopped === undefined && load.target.isMissing) texts.push('the collection was not created');
+  if (stopped === undefined && load.target.isMissing && load.isRemoved !== true)
+    texts.push('the collection was not created');
   return texts;
 }

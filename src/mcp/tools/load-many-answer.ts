@@ -3,7 +3,7 @@ import { cutText, Room } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { fieldsAddressed, hasNumbersAsId, NUMBERS_AS_ID, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, otherIdsHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -109,7 +109,8 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
       `whether some of its entries after number ${entries} are in too is not known: if they have no _id, count the documents first`,
     );
   }
-  if (hasNumbersAsId(load)) return [...texts, NUMBERS_AS_ID];
+  const otherIds = otherIdsHint(load);
+  if (otherIds !== undefined) return [...texts, otherIds];
   texts.push(
     `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
   );

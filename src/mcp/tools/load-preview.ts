@@ -31,11 +31,11 @@ export async function openAs(
   { path }: FoundFile,
   input: LoadInput,
 ): Promise<DocumentFile> {
-  const { format, types, format_params: params = {} } = input;
+  const { format, types, id_field: idField, format_params: params = {} } = input;
   const { doc_tag: docTag, root_tag: rootTag, value_tag: valueTag, attribute_prefix: attributePrefix } = params;
   const { list_path: listPath, sheet, header_row: headerRow, encoding } = params;
   const xml = { docTag, rootTag, valueTag, attributePrefix };
-  const file = await openFile?.({ path, format, types, listPath, xml, sheet, headerRow, encoding, signal });
+  const file = await openFile?.({ path, format, types, listPath, xml, sheet, headerRow, idField, encoding, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }

@@ -93,6 +93,7 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const isBroken = !isCancelled && code === 'invalid_input';
     load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
   } finally {
+    await removeEmpty(load, client, ending.signal);
     // Where nothing was done, what was to be left out still is when it goes on.
     if (load.stopped !== undefined) load.entries = Math.max(load.entries, input.skip ?? 0);
     ending.stop();
@@ -134,6 +135,23 @@ async function create(
     if (!(error instanceof ApiError) || error.details.messageKey !== 'WORKSPACE_NOT_FOUND') throw error;
     await client.createWorkspace({ name: workspace }, { signal });
     await createCollection();
+  }
+}
+
+/** Removes the collection that a load created and that has nothing, since all was refused; it stays if that fails. */
+async function removeEmpty(load: Load, client: ToolContext['client'], signal: AbortSignal): Promise<void> {
+  const { target, isCreated, failures, stopped } = load;
+  if (!isCreated || failures === 0 || insideOf(load) > 0 || stopped?.isUnsure === true) return;
+  const { workspace, collection } = target;
+  try {
+    const { stats } = await client.getCollection({ workspace, collection }, { signal });
+    if (stats?.doc_count !== 0) return;
+    await client.deleteCollection({ workspace, collection }, { signal });
+    load.isCreated = false;
+    load.isRemoved = true;
+    target.isMissing = true;
+  } catch {
+    // The answer says that it was created.
   }
 }
 

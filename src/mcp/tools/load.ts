@@ -40,6 +40,8 @@ export interface Load {
   warnings: Warnings;
   /** Whether this load created the collection. */
   isCreated: boolean;
+  /** Whether it was removed again, since nothing got into it. */
+  isRemoved?: boolean;
   /** With what the cells of CSV were separated, if that was recognized and is no comma. */
   separator?: string | undefined;
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;

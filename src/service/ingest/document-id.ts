@@ -62,6 +62,8 @@ export function reserveDocumentIds(count: number): bigint {
 /** Why a value cannot be an `_id`; undefined if it can, or if it is null, in which case an `_id` is generated. */
 export function problemOfId(id: JsonValue): string | undefined {
   if (id === null) return undefined;
+  if (typeof id === 'object')
+    return `"_id" must be a string, and is ${Array.isArray(id) ? 'a list' : 'an object'}; leave it out to have one made`;
   if (typeof id !== 'string') return `"_id" must be a string, e.g. "42" instead of 42; leave it out to have one made`;
   if (id === '') return '"_id" must not be empty; leave it out to have one made';
   if (Buffer.byteLength(id) > ID_BYTES_MAX) return `"_id" must have at most ${ID_BYTES_MAX} bytes`;

@@ -1,12 +1,13 @@
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { Parsed } from './csv.ts';
-import { XmlDocuments, type XmlRules } from './xml.ts';
+import { XmlDocuments, type XmlElements, type XmlRules } from './xml.ts';
 import { XmlError, XmlEvents } from './xml-events.ts';
 
-/** How much of a file is read to find out which of its elements are documents. */
+/** How much of a file is read to find out which of its elements are documents, and which of those in them are repeated. */
 export const OUTLINE_BYTES = 8 * 1024 * 1024;
 const NAMES_MAX = 200;
+const ELEMENTS_MAX = 10_000;
 const TWICE = 2;
 
 /** How a file of XML is read, as far as it was said. */
@@ -46,7 +47,8 @@ export interface XmlReader {
 }
 
 export interface XmlOpened {
-  reader: XmlReader;
+  /** A reader of the whole file, from its beginning. */
+  newReader(): XmlReader;
   /** The name of the documents' elements, if it was found and not given. */
   docTag?: string;
   /** If one element that holds all others is a document: those in it that are there several times. */
@@ -68,12 +70,13 @@ export async function openXml(
     value_tag: valueTag ?? '#text',
     attribute_prefix: attributePrefix ?? '@',
   };
-  if (docTag !== undefined) return { reader: xmlReader(rules, encoding) } satisfies XmlOpened;
-  const { children, repeated } = await outlineOf(bytes, encoding, rules.root_tag);
+  const { children, repeated, elements } = await outlineOf(bytes, encoding, rules.root_tag);
+  rules.elements = elements;
+  if (docTag !== undefined) return { newReader: () => xmlReader(rules, encoding) } satisfies XmlOpened;
   const [only] = children;
   const isEachChild = children.size === 1 && only !== undefined;
   const opened: XmlOpened = {
-    reader: xmlReader(isEachChild ? { ...rules, doc_tag: only[0], isEachChild } : rules, encoding),
+    newReader: () => xmlReader(isEachChild ? { ...rules, doc_tag: only[0], isEachChild } : rules, encoding),
   };
   if (isEachChild) opened.docTag = only[0];
   if (repeated.length > 0 && !(isEachChild && only[1] > 1)) opened.lists = repeated;
@@ -143,16 +146,45 @@ interface XmlOutline {
   children: Map<string, number>;
   /** The names of all elements that are there several times, the most frequent first. */
   repeated: { path: string; items: number }[];
+  elements: XmlElements;
+}
+
+/** Notes which elements are repeated in one of their parents. */
+class ElementsSeen {
+  readonly all: XmlElements = { within: new Map(), isRepeated: false };
+  readonly #open: { elements: XmlElements | undefined; names: Set<string> }[] = [
+    { elements: this.all, names: new Set() },
+  ];
+  #count = 0;
+
+  open(name: string): void {
+    const around = this.#open.at(-1);
+    let elements = around?.elements?.within.get(name);
+    if (elements === undefined && around?.elements !== undefined && this.#count < ELEMENTS_MAX) {
+      this.#count += 1;
+      elements = { within: new Map(), isRepeated: false };
+      around.elements.within.set(name, elements);
+    }
+    if (elements !== undefined && around?.names.has(name) === true) elements.isRepeated = true;
+    around?.names.add(name);
+    this.#open.push({ elements, names: new Set() });
+  }
+
+  close(): void {
+    this.#open.pop();
+  }
 }
 
 /** What is at the beginning of the file; the reader of the documents says what is wrong with it. */
 async function outlineOf(bytes: XmlBeginning, encoding: string, rootTag: string | null): Promise<XmlOutline> {
   const children = new Map<string, number>();
   const names = new Map<string, number>();
+  const seen = new ElementsSeen();
   let [level, rootLevel, isAfter] = [0, 0, false];
   const events = new XmlEvents({
     open(name) {
       level += 1;
+      seen.open(name);
       if (isAfter) return;
       if (rootLevel > 0) countIn(names, name);
       if (rootLevel > 0 && level === rootLevel + 1) countIn(children, name);
@@ -160,6 +192,7 @@ async function outlineOf(bytes: XmlBeginning, encoding: string, rootTag: string 
     },
     close() {
       level -= 1;
+      seen.close();
       if (level < rootLevel) isAfter = true;
     },
     text: () => undefined,
@@ -176,7 +209,7 @@ async function outlineOf(bytes: XmlBeginning, encoding: string, rootTag: string 
     if (!(error instanceof XmlError)) throw error;
   }
   const repeated = [...names].flatMap(([path, items]) => (items < TWICE ? [] : [{ path, items }]));
-  return { children, repeated: repeated.sort((a, b) => b.items - a.items) };
+  return { children, repeated: repeated.sort((a, b) => b.items - a.items), elements: seen.all };
 }
 
 function countIn(counts: Map<string, number>, name: string): void {

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import { DEPTH_MAX } from '../../contract/json/measure.ts';
 import type { FileFormat } from '../catalog/records.ts';
@@ -42,12 +42,22 @@ function countOf(text: string, character: string): number {
 export interface XmlRules extends Pick<XmlFormat, 'root_tag' | 'doc_tag' | 'value_tag' | 'attribute_prefix'> {
   /** Whether every child of the root is a document, and has to be named `doc_tag`. */
   isEachChild?: boolean;
+  /** What is known of the elements of the file, from the outermost on. */
+  elements?: XmlElements;
+}
+
+/** Elements of one name in elements that are alike, and those in them. */
+export interface XmlElements {
+  within: Map<string, XmlElements>;
+  /** Whether one of its parents has several of it: then it is an array wherever it is. */
+  isRepeated: boolean;
 }
 
 /** An open element of a document. */
 interface Open {
   members: Map<string, JsonValue[]>;
   texts: string[];
+  elements: XmlElements | undefined;
 }
 
 /**
@@ -56,7 +66,8 @@ interface Open {
  *
  * An element with only text becomes a string; one with attributes or child elements becomes an object, with its text
  * under `value_tag`, and each attribute under its name after `attribute_prefix`. Elements with the same name become an
- * array. Entities declared in the text are not expanded.
+ * array, and so does one alone that is known to be repeated elsewhere; one that is empty is missing. Entities declared in
+ * the text are not expanded.
  */
 export class XmlDocuments {
   readonly #rules: XmlRules;
@@ -68,6 +79,8 @@ export class XmlDocuments {
   #isAfterRoot = false;
   /** The open elements of the document that is being read. */
   #open: Open[] = [];
+  /** What is known of the open elements, documents or not. */
+  readonly #known: (XmlElements | undefined)[];
   /** Those of them that are left out, since the document is refused. */
   #refusedLevels = 0;
   #problem: string | undefined;
@@ -77,6 +90,7 @@ export class XmlDocuments {
 
   constructor(rules: XmlRules, take: (parsed: Parsed, line: number) => void) {
     this.#rules = rules;
+    this.#known = [rules.elements];
     this.#take = take;
     this.#events = new XmlEvents({
       open: (name, attributes, line) => this.#begin(name, attributes, line),
@@ -102,6 +116,8 @@ export class XmlDocuments {
 
   #begin(name: string, attributes: Readonly<Record<string, string>>, line: number): void {
     this.#level += 1;
+    const elements = this.#known.at(-1)?.within.get(name);
+    if (this.#rules.elements !== undefined) this.#known.push(elements);
     if (this.#problem !== undefined) {
       this.#refusedLevels += 1;
       return;
@@ -113,7 +129,7 @@ export class XmlDocuments {
       this.#values = 0;
     }
     const members = new Map<string, JsonValue[]>();
-    this.#open.push({ members, texts: [] });
+    this.#open.push({ members, texts: [], elements });
     this.#count(name.length, 1);
     if (this.#open.length > DEPTH_MAX + 1) this.#refuse(`is nested more than ${DEPTH_MAX} levels deep`);
     for (const [key, value] of Object.entries(attributes)) {
@@ -158,6 +174,7 @@ export class XmlDocuments {
 
   #end(name: string): void {
     this.#level -= 1;
+    if (this.#rules.elements !== undefined) this.#known.pop();
     if (this.#level < this.#rootLevel) this.#isAfterRoot = true;
     if (this.#problem !== undefined) {
       this.#refusedLevels -= 1;
@@ -172,7 +189,8 @@ export class XmlDocuments {
     const around = this.#open.at(-1);
     if (around !== undefined) put(around.members, name, value);
     else {
-      const document = typeof value === 'object' ? (value as JsonObject) : { [this.#rules.value_tag]: value };
+      const ofText = value === null ? {} : { [this.#rules.value_tag]: value };
+      const document = isObject(value) ? (value as JsonObject) : ofText;
       this.#take({ document }, this.#line);
     }
   }
@@ -184,11 +202,16 @@ function put(members: Map<string, JsonValue[]>, name: string, value: JsonValue):
   else before.push(value);
 }
 
-function jsonOf({ members, texts }: Open, valueTag: string): JsonValue {
+/** Null if the element is empty. */
+function jsonOf({ members, texts, elements }: Open, valueTag: string): JsonValue {
   const text = texts.join('').trim();
-  if (members.size === 0) return text;
+  if (members.size === 0) return text === '' ? null : text;
   if (text !== '') put(members, valueTag, text);
   const object: JsonObject = {};
-  for (const [name, values] of members) setField(object, name, values.length === 1 ? (values[0] ?? null) : values);
+  for (const [name, values] of members) {
+    const [only = null] = values;
+    if (values.length > 1) setField(object, name, values);
+    else if (only !== null) setField(object, name, elements?.within.get(name)?.isRepeated === true ? values : only);
+  }
   return object;
 }

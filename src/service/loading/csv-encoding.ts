@@ -1,3 +1,4 @@
+import { MARK_BYTES, markedEncoding } from '../../contract/byte-order-marks.ts';
 import { ApiError } from '../../contract/errors.ts';
 
 type Decoder = InstanceType<typeof TextDecoder>;
@@ -26,17 +27,9 @@ export async function* decodedAs(encoding: string | undefined, body: AsyncIterab
   if (decoder !== undefined) yield Buffer.from(decodedBy(decoder));
 }
 
-const MARK_BYTES = 3;
-const MARKS: readonly (readonly [mark: string, encoding: string])[] = [
-  ['efbbbf', 'utf-8'],
-  ['fffe', 'utf-16le'],
-  ['feff', 'utf-16be'],
-];
-
 /** Undefined: it is UTF-8. A mark at the beginning counts more than a name. */
 function decoderOf(encoding: string | undefined, head: Buffer): Decoder | undefined {
-  const begin = head.toString('hex', 0, MARK_BYTES);
-  const name = MARKS.find(([mark]) => begin.startsWith(mark))?.[1] ?? encoding ?? 'utf-8';
+  const name = markedEncoding(head) ?? encoding ?? 'utf-8';
   const decoder = new TextDecoder(name, { fatal: true });
   return decoder.encoding === 'utf-8' ? undefined : decoder;
 }

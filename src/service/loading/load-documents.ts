@@ -18,11 +18,13 @@ import {
   near1970Warnings,
   tooOldWarnings,
 } from '../ingest/write-warnings.ts';
+import { MeantParts } from './json-meant.ts';
 import { type NotNumbers, notNumbersWarnings, withoutNotNumbers } from './json-nan.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
 const OPEN = 0x7b;
+const LIST_PROBLEM = 'is no JSON object, but a list: rows without the names of their fields can be loaded as CSV';
 /** A longer text that does not end is not parsed to say why. */
 const CHECKED_BYTES_MAX = 64 * 1024;
 const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
@@ -66,8 +68,9 @@ export async function loadDocuments(
     notNumbers: { count: 0, line: 0 },
   };
   const { outcome } = loading;
+  const meant = new MeantParts();
   try {
-    await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
+    await addParts(loading, meant.read(jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })));
   } catch (error) {
     // What is wrong with the stream ends the load; after any other error it is known from what was told.
     const isBroken = error instanceof ApiError && error.code === 'invalid_input';
@@ -77,6 +80,7 @@ export async function loadDocuments(
   const { news, tooOld, near1970, dropped } = loading;
   ctx.usage.dropped(collection, dropped);
   outcome.warnings.push(
+    ...meant.warnings(),
     ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
@@ -110,11 +114,13 @@ async function firstDocuments(
     warnings: [],
   };
   const notNumbers: NotNumbers = { count: 0, line: 0 };
+  const meant = new MeantParts();
+  const parts = jsonParts(body, { isLines: options.format === 'jsonl', line: options.line });
   try {
-    for await (const found of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+    for await (const found of meant.read(parts)) {
       const read = await withoutNotNumbers(found);
       if (read !== undefined) note(notNumbers, read);
-      sample.warnings = notNumbersWarnings(notNumbers);
+      sample.warnings = [...meant.warnings(), ...notNumbersWarnings(notNumbers)];
       const part = read?.part ?? found;
       for (const item of itemsOf(part)) {
         const isFull = sample.documents.length + sample.refused.length === max || item.start > SAMPLE_BYTES_MAX;
@@ -289,6 +295,7 @@ async function entryOf(
   try {
     const value = await parseJsonInTurns(own.toString());
     if (!isWhole) return { line, problem: 'is nested too deeply, or holds too many values' };
+    if (Array.isArray(value)) return { line, problem: LIST_PROBLEM };
     if (!isObject(value)) return { line, problem: 'is no JSON object' };
     const problem = problemOfIdField(value, idField);
     return problem === undefined ? { line, document: withIdField(value, idField) as JsonObject } : { line, problem };

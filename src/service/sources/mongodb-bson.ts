@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import type { DeclaredType, NewDocument } from '../../engine/engine.ts';
+import { dateText, doubleText } from './extended-json.ts';
 import { readDecimal, topDecimal } from './mongodb-decimals.ts';
 
 /*
@@ -39,9 +40,6 @@ const T = BSON_TYPES;
 const DEPTH_MAX = 200;
 /** Shorter texts are read faster here than by a call into the runtime. */
 const SHORT_TEXT = 24;
-/** The first and the last millisecond of the years that ISO 8601 writes with four digits. */
-const TIME_MIN = -62_167_219_200_000n;
-const TIME_MAX = 253_402_300_799_999n;
 const UUID_SUBTYPE = 4;
 const OLD_BINARY_SUBTYPE = 2;
 
@@ -269,18 +267,6 @@ function containerText(reading: Reading, { type, from }: Element, depth: number)
     text += `${text === '' ? '' : ','}${isList ? value : keyText(element.name) + value}`;
   }
   return isList ? `[${text}]` : `{${text}}`;
-}
-
-/** JSON has no infinities and no NaN: they are text. Digits alone would be an integer. */
-function doubleText(value: number): string {
-  if (!Number.isFinite(value)) return `"${value}"`;
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);
-}
-
-/** ISO 8601 in UTC; outside of its years Extended JSON. */
-function dateText(ms: bigint): string {
-  if (ms < TIME_MIN || ms > TIME_MAX) return `{"$date":{"$numberLong":"${ms}"}}`;
-  return `"${new Date(Number(ms)).toISOString()}"`;
 }
 
 function base64Of(bytes: Buffer, { from, to }: Element): string {

@@ -184,7 +184,7 @@ async function* xmlEntries(
 ): Entries {
   // Which elements are documents is seen from the first ones, unless it was said.
   const first = settings.docTag === undefined ? await beginning(body, OUTLINE_BYTES) : { head, all: body };
-  const { reader } = await openXml({ head, begin: () => inSteps(first.head) }, settings);
+  const reader = (await openXml({ head, begin: () => inSteps(first.head) }, settings)).newReader();
   let rows = 0;
   function* entriesIn(piece: Buffer | undefined) {
     const { entries, failure } = piece === undefined ? reader.end() : reader.read(piece);

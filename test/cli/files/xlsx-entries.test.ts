@@ -107,12 +107,36 @@ describe('a title above the names', () => {
     const names = [text('Region'), text('Plan'), text('Actual'), text('Plan'), text('Actual')];
     const data = [text('North'), ...[1, 2, 3, 4].map((n) => number(String(n)))];
     const grouped = book(rows([group('B1', 'Q1'), group('D1', 'Q2')], names, data));
-    expect((await read('groups.xlsx', grouped)).error).toContain('give "header_row": 2,');
+    const both = await read('groups.xlsx', grouped);
+    expect(both.documents).toEqual([{ Region: 'North', 'Q1 Plan': 1, 'Q1 Actual': 2, 'Q2 Plan': 3, 'Q2 Actual': 4 }]);
+    expect(both.file?.warnings?.()).toEqual([
+      'Rows 1 and 2 name the columns together, e.g. "Q1 Plan"; "header_row": 2 in "format_params" takes row 2 alone.',
+    ]);
     const { documents, file } = await read('groups.xlsx', grouped, { headerRow: 2 });
     expect(documents).toEqual([{ Region: 'North', Plan: 1, Actual: 2, Plan_2: 3, Actual_2: 4 }]);
     expect(file?.warnings?.()).toEqual([
       'The file has columns of one name: another column "Plan" is "Plan_2", another column "Actual" is "Actual_2".',
     ]);
+  });
+
+  it('has groups as merged cells, also over texts; a row of names that would do alone is none of two', async () => {
+    const sheet = (head: string[], second: string[], ...merges: string[]) => {
+      const at = (row: number) => (cell: string, n: number) =>
+        cell === '' ? '' : `<c r="${'ABCD'[n]}${row}" t="inlineStr"><is><t>${cell}</t></is></c>`;
+      const all = [head, second, ['x', 'Rd 1', 'Rome', 'y']].map((cells, n) => cells.map(at(n + 1)));
+      const merged = merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('');
+      return book(rows(...all).replace('</worksheet>', `<mergeCells>${merged}</mergeCells></worksheet>`));
+    };
+    const two = sheet(['name', 'address', '', 'note'], ['', 'street', 'city', ''], 'A1:A2', 'B1:C1', 'D1:D2');
+    expect((await read('two.xlsx', two)).documents).toEqual([
+      { name: 'x', 'address street': 'Rd 1', 'address city': 'Rome', note: 'y' },
+    ]);
+    const titled = sheet(['Guests', '', 'as of May', ''], ['name', 'street', 'city', 'note'], 'A1:B1', 'C1:D1');
+    const { documents, file } = await read('title.xlsx', titled);
+    expect(documents[0]).toEqual({ Guests: 'name', column_B: 'street', 'as of May': 'city', column_D: 'note' });
+    expect(file?.warnings?.()).toEqual([]);
+    const plain = sheet(['name', 'street', '', 'note'], ['a', 'b', 'c', '']);
+    expect((await read('plain.xlsx', plain)).documents).toHaveLength(2);
   });
 
   it('has names without spaces around them', async () => {
@@ -215,20 +239,66 @@ describe('merged cells', () => {
 });
 
 describe('what a sheet is told of', () => {
+  const relations = `<Relationships>${['worksheet worksheets/s.xml', 'styles styles.xml']
+    .map((one, at) => {
+      const [type, target] = one.split(' ');
+      return `<Relationship Id="r${at + 1}" Type="http://example.org/${type}" Target="${target}"/>`;
+    })
+    .join('')}</Relationships>`;
+  const styled = (sheet: string, styles: string) =>
+    book(sheet, { 'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`, 'xl/_rels/workbook.xml.rels': relations });
+
+  it('are zeros that formats show, amounts of several currencies, digits that are lost, and what is hidden', async () => {
+    const codes = ['00000', '[$€-407]#,##0.00', '"$"#,##0.00', '0.0%', '#,##0'];
+    const styles = `<numFmts>${codes.map((code, n) => `<numFmt numFmtId="${164 + n}" formatCode="${code.replace(/"/g, '&quot;')}"/>`).join('')}</numFmts>
+      <cellXfs>${codes.map((_, n) => `<xf numFmtId="${164 + n}"/>`).join('')}</cellXfs>`;
+    const cell = (style: number, value: string) => `<c s="${style}"><v>${value}</v></c>`;
+    const row = (zip: string, currency: number) => [
+      cell(0, zip),
+      cell(currency, '1.5'),
+      cell(3, '0.05'),
+      cell(4, '4111111111111111'),
+      text('x'),
+    ];
+    const head = ['zip', 'price', 'rate', 'card', 'note'].map(text);
+    const data = rows(head, row('1067', 1), row('50667', 2), row('7', 1), [text('n/a')]);
+    const hidden = data
+      .replace('<sheetData>', '<cols><col min="5" max="9" hidden="1"/></cols><sheetData>')
+      .replace(/<row>(?=<c s="0"><v>(?:50667|7)<)/g, '<row hidden="1">');
+    const { documents, file } = await read('seen.xlsx', styled(hidden, styles));
+    expect(documents.map((one) => (one as Record<string, unknown>)['zip'])).toEqual(['01067', '50667', '00007', 'n/a']);
+    expect(documents[0]).toEqual({ zip: '01067', price: 1.5, rate: 0.05, card: 4111111111111111, note: 'x' });
+    expect(file?.warnings?.()).toEqual([
+      '"zip": 3 numbers are text with the zeros that their format shows ("01067"); "types": {"zip": "INTEGER"} makes them numbers.',
+      '"card": 3 numbers have more than 15 digits, of which workbooks keep 15: the last ones may be lost. Such numbers have to be text in the workbook.',
+      '"price": the cells are amounts of several currencies by their formats (2 in €, 1 in $), which the numbers do not have: give the currency a column in the sheet, or load the sheet saved as CSV, which has it.',
+      '2 rows are hidden or filtered out in the sheet (3-4): they are loaded as well.',
+      'Hidden in the sheet, and loaded as well: 1 column ("note").',
+    ]);
+    const typed = await read('seen.xlsx', styled(hidden, styles), { types: { zip: 'STRING' } });
+    expect(typed.documents).toEqual(documents);
+    expect(typed.file?.warnings?.()).toEqual(file?.warnings?.().slice(1));
+  });
+
+  it('is a label that stands once above each block, unless labels come again or rows begin without one', async () => {
+    const row = (label: string, n: number) => [label === '' ? '<c/>' : text(label), number(String(n))];
+    const sheet = (...labels: string[]) => book(rows([text('region'), text('n')], ...labels.map(row)));
+    const told = async (content: Uint8Array, idField?: string) =>
+      (await read('blocks.xlsx', content, { idField })).file?.warnings?.();
+    const blocks = sheet('N', '', '', 'S', '', '');
+    expect(await told(blocks)).toEqual([
+      '"region" is empty in 4 of 6 rows, as where a label stands once above a block. If they mean the label above: last_value("region" IGNORE NULLS) OVER (ORDER BY _id ROWS UNBOUNDED PRECEDING) is that, while the collection has this one file.',
+    ]);
+    expect(await told(blocks, 'n')).toEqual([expect.stringContaining('fill them down in the sheet')]);
+    for (const other of [sheet('', 'N', '', 'S', ''), sheet('x', '', 'x', '', ''), sheet('a', 'b', 'c', 'd', '')])
+      expect(await told(other)).toEqual([]);
+  });
+
   it('are lengths of time, which are days, and rows among others that seem to sum up some', async () => {
-    const styles = '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="46"/></cellXfs></styleSheet>';
-    const relations = `<Relationships>${['worksheet worksheets/s.xml', 'styles styles.xml']
-      .map((one, at) => {
-        const [type, target] = one.split(' ');
-        return `<Relationship Id="r${at + 1}" Type="http://example.org/${type}" Target="${target}"/>`;
-      })
-      .join('')}</Relationships>`;
+    const styles = '<cellXfs><xf numFmtId="0"/><xf numFmtId="46"/></cellXfs>';
     const row = (name: string) => [text(name), '<c s="1"><v>1.25</v></c>'];
     const sheet = rows([text('who'), text('worked')], row('Ada'), row('Subtotal'), row('Bob'), row('Total'));
-    const { documents, file } = await read(
-      'sums.xlsx',
-      book(sheet, { 'xl/styles.xml': styles, 'xl/_rels/workbook.xml.rels': relations }),
-    );
+    const { documents, file } = await read('sums.xlsx', styled(sheet, styles));
     expect(documents[0]).toEqual({ who: 'Ada', worked: 1.25 });
     expect(file?.warnings?.()).toEqual([
       '"worked": 4 values are lengths of time, in days: "worked" * 24 is hours.',

@@ -18,7 +18,7 @@ const ORDERS = `<?xml version="1.0"?>
 const DOCUMENTS = [
   { '@id': '1', item: [{ '@sku': 'x', '#text': 'one' }, 'two'], note: 'a < b & <c> ä' },
   { '@id': '2', '#text': 'text' },
-  { '#text': '' },
+  {},
 ];
 
 describe('files of XML', () => {
@@ -76,12 +76,27 @@ describe('files of XML', () => {
     expect(named.documents).toEqual([{ a: '1', v: 'x' }]);
   });
 
+  it('have an array where an element is repeated in any of them, and no field for an empty one', async () => {
+    const text = `<shop><x><category>0</category></x>
+      <i><category>a</category><l><item>1</item></l><stock/><one>1</one><t a="1"/></i>
+      <i><category>b</category><category>c</category><l><item>2</item><item/></l><stock>5</stock></i>
+      <i><l/><category/></i></shop>`;
+    const expected = [
+      { category: ['a'], l: { item: ['1'] }, one: '1', t: { '@a': '1' } },
+      { category: ['b', 'c'], l: { item: ['2', null] }, stock: '5' },
+      {},
+    ];
+    expect((await read('repeated.xml', text, { xml: { docTag: 'i' } })).documents).toEqual(expected);
+    const { documents } = await read('alike.xml', text.replace(/<x>.*<\/x>/, ''));
+    expect(documents).toEqual(expected);
+  });
+
   it('are one document if the children have several names, and what is there several times is told', async () => {
     const { documents, file } = await read('one.xml', '<o><n>1</n><line>a</line><line>b</line></o>');
     expect(documents).toEqual([{ n: '1', line: ['a', 'b'] }]);
     expect(file).toMatchObject({ docTag: undefined, lists: [{ path: 'line', items: 2 }] });
     const rss = await read('rss.xml', '<rss><channel><title/><item>1</item><item>2</item></channel></rss>');
-    expect(rss.documents).toEqual([{ title: '', item: ['1', '2'] }]);
+    expect(rss.documents).toEqual([{ item: ['1', '2'] }]);
     expect(rss.file).toMatchObject({ docTag: 'channel', lists: [{ path: 'item', items: 2 }] });
   });
 

@@ -20,3 +20,26 @@ describe('load_file of a workbook with titles above its names', () => {
     expect(await rowsOf('SELECT guest, room, nights FROM bookings')).toEqual([['Ada', '1', 2]]);
   });
 });
+
+describe('load_file of a file of which all is refused', () => {
+  it('removes the collection that it created, and says so; the advice then loads it', async () => {
+    write('numbers.jsonl', '{"_id":1}\n{"_id":2}\n');
+    write('objects.jsonl', '{"_id":{"a":1}}\n');
+    for (const [name, hint, count] of [
+      ['numbers', 'the file has numbers as _id', 2],
+      ['objects', 'the file has objects or lists as _id', 1],
+    ] as const) {
+      const refused = await call('load_file', { path: `${name}.jsonl` });
+      expect(refused.data).not.toHaveProperty('collection_created');
+      expect(refused.text).toContain('all was refused, so the collection that was created for it is removed again');
+      expect(refused.text).toContain(`${hint}: call again with "id_field": "_id"`);
+      expect((await call('describe_collection', { collection: name })).text).toContain('not_found');
+      const { data } = await call('load_file', { path: `${name}.jsonl`, id_field: '_id' });
+      expect(data).toMatchObject({ collection_created: true, counts: { ADDED: count } });
+    }
+    write('more.jsonl', '{"_id":3}\n');
+    const more = await call('load_file', { path: 'more.jsonl', collection: 'numbers' });
+    expect(more.text).not.toContain('removed again');
+    expect(await rowsOf('SELECT _id FROM numbers ORDER BY _id')).toEqual([['1'], ['2']]);
+  });
+});

@@ -92,6 +92,8 @@ function scaleSaid(
   return undefined;
 }
 
+const ENDS_IN_LETTER = /\p{L}\.?\s*$/u;
+
 function numbersSaid(
   operand: string,
   values: readonly SampledText[],
@@ -101,7 +103,10 @@ function numbersSaid(
   const plain = (text: string, isNumber: boolean) => (isNumber ? Number(text.replaceAll('_', '')) : undefined);
   const ways = [
     present.map(({ text, isNumber }) => [text, plain(text, isNumber)] as const),
-    ...[0, 1].map((at) => present.map(({ text }) => [text, numbersIn(text)[at]] as const)),
+    // Numbers with units are a scale of their own, or codes such as `12A`.
+    ...[0, 1].map((at) =>
+      present.map(({ text }) => [text, ENDS_IN_LETTER.test(text) ? undefined : numbersIn(text)[at]] as const),
+    ),
   ].map((keyed, at) => ({
     at,
     keyed: keyed.filter((one): one is readonly [string, number] => Number.isFinite(one[1])),

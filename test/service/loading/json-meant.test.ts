@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LoadBench, startBench } from './load-bench.ts';
+
+let bench: LoadBench;
+beforeAll(async () => {
+  bench = await startBench();
+});
+afterAll(() => bench.remove());
+
+const EXTENDED = /^The file is MongoDB extended JSON/;
+
+describe('MongoDB extended JSON in a file', () => {
+  const documents = [
+    {
+      _id: { $oid: '65a000000000000000000001' },
+      day: { $date: '2024-01-01T00:00:00Z' },
+      n: { $numberInt: '5' },
+      long: { $numberLong: '9007199254740993' },
+      d: { $numberDecimal: '1.10' },
+      f: { $numberDouble: '2.0' },
+      u: { $binary: { base64: 'AAECAwQFBgcICQoLDA0ODw==', subType: '04' } },
+      own: { $ref: 'c', $id: { $oid: 'ab' }, text: 'a {"$oid":"x"}', t: { $timestamp: { t: 1, i: 2 } } },
+    },
+    { _id: { $numberInt: '7' }, day: { $date: { $numberLong: '1704153600000' } }, n: 6, f: { $numberDouble: 'NaN' } },
+    {
+      _id: 'x',
+      day: { $date: 1704240000000 },
+      u: { $uuid: '00010203-0405-0607-0809-0a0b0c0d0e0f' },
+      l: [{ $oid: 'cd' }],
+    },
+  ];
+  const meant = [
+    {
+      _id: '65a000000000000000000001',
+      day: '2024-01-01T00:00:00.000Z',
+      n: 5,
+      long: 9007199254740993n,
+      d: 1.1,
+      f: 2,
+      u: '00010203-0405-0607-0809-0a0b0c0d0e0f',
+      own: { $ref: 'c', $id: 'ab', text: 'a {"$oid":"x"}', t: { $timestamp: { t: 1, i: 2 } } },
+    },
+    { _id: '7', day: '2024-01-02T00:00:00.000Z', n: 6, f: 'NaN' },
+    { _id: 'x', day: '2024-01-03T00:00:00.000Z', u: '00010203-0405-0607-0809-0a0b0c0d0e0f', l: ['cd'] },
+  ];
+
+  test.each([
+    ['jsonl', documents.map((one) => JSON.stringify(one)).join('\n')],
+    ['json', JSON.stringify(documents, null, 2)],
+  ] as const)('is read as the values that it stands for, of %s', async (format, text) => {
+    const name = await bench.create();
+    const sampled = await bench.load(name, text, { format, sample: 10 });
+    expect(sampled.sample).toEqual(meant);
+    const done = await bench.load(name, text, { format });
+    expect(done).toMatchObject({ added: 3, refused_count: 0 });
+    const told = [expect.stringMatching(EXTENDED)];
+    expect([sampled.warnings, done.warnings[0]]).toEqual([told, told[0]]);
+    const rows = await bench.rows(`SELECT _id, n, u FROM ${name} ORDER BY day`);
+    expect(rows).toEqual([
+      { _id: '65a000000000000000000001', n: 5, u: meant[0]?.u },
+      { _id: '7', n: 6, u: null },
+      { _id: 'x', n: null, u: meant[0]?.u },
+    ]);
+  });
+
+  test('is that of the whole file: an object in a field with other values, or of a form that is none, stays', async () => {
+    const name = await bench.create();
+    const lines = [
+      '{"_id":"1","q":{"$date":"2024-01-01"},"p":{"$oid":5}}',
+      '{"_id":"2","q":"x","p":{"$numberInt":"a"}}',
+    ];
+    const done = await bench.load(name, lines.join('\n'), { format: 'jsonl', sample: 10 });
+    expect(done).toMatchObject({ sample: lines.map((line) => JSON.parse(line)), warnings: [] });
+  });
+
+  test('an object as _id is called one, and is taken as its JSON text where id_field says so', async () => {
+    const name = await bench.create();
+    const text = '{"_id":{"a":1,"b":"x"},"n":1}';
+    const refused = await bench.load(name, text, { format: 'jsonl' });
+    expect(refused.refused[0]?.error).toMatch(/^"_id" must be a string, and is an object;/);
+    expect(await bench.load(name, text, { format: 'jsonl', id_field: '_id' })).toMatchObject({ added: 1 });
+    expect(await bench.rows(`SELECT _id, n FROM ${name}`)).toEqual([{ _id: '{"a":1,"b":"x"}', n: 1 }]);
+  });
+});
+
+describe('lines for the bulk API of Elasticsearch', () => {
+  const line = (n: number) => `{"index":{"_index":"logs","_id":"${n}"}}\n{"n":${n},"text":"${'x'.repeat(20)}"}\n`;
+  const lines = Array.from({ length: 12_000 }, (_, n) => line(n)).join('');
+
+  test('are documents with the _id of the line before, across parts, and are told', async () => {
+    const name = await bench.create();
+    const more =
+      '{"create":{}}\n{}\n{"delete":{"_id":"3"}}\n{"update":{"_id":"4"}}\n{"doc":{"n":-1}}\n{"index":{"_id":5}}\n{ }\n';
+    const done = await bench.load(name, lines + more, { format: 'jsonl' });
+    expect(done).toMatchObject({ entries: 12_002, added: 12_001, replaced: 1, without_id: 1, refused_count: 0 });
+    expect(done.warnings.join('\n')).toMatch(/action lines give the _id.*2 actions.*are left out.*line 24,003/);
+    const [row] = await bench.rows(
+      `SELECT count(*) AS c, sum(n) AS s FROM ${name} WHERE n IS NULL OR _id = n::VARCHAR`,
+    );
+    expect(row).toEqual({ c: 12_001, s: (12_000 * 11_999) / 2 - 5 });
+  });
+
+  test('are none where the first line is not followed by a document, or tells of something else', async () => {
+    for (const text of ['{"index":{"_id":"1"}}\n{"index":{"_id":"2"}}\n', '{"index":{"name":"a"}}\n{"n":1}\n']) {
+      const name = await bench.create();
+      expect(await bench.load(name, text, { format: 'jsonl' })).toMatchObject({ added: 2 });
+    }
+  });
+});
