@@ -275,7 +275,7 @@ describe('what has no fence', () => {
       listChildWorkspaces: () => [],
       getCollection: () => ({ name: 'c', workspace: 'w', created_at: 't', stats: { doc_count: 2 } }),
       listCollectionAliases: () => [],
-      runQuery: () => ({ results: [{ n: 1 }] }),
+      selectDocuments: () => ({ documents: 1, ids: [text], selection: 's' }),
     });
     const asked: FormParams[] = [];
     const peer = await PEERS[era]?.(assistant(fake), {

@@ -10,7 +10,7 @@ const HEAD = `# Functions that people bring along
 SQL here is DuckDB's. These names and forms of other SQL services work as well; \`expression\` → what it gives. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
 
 ## Forms
-\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; aliases without AS that are words of SQL (\`count(*) year\`); \`EXTRACT(DATE FROM t)\` (likewise TIME, DATETIME, ISOWEEK); \`EXTRACT(DAYOFWEEK FROM t)\` is 1 on Sunday (DOW and dayofweek(t) are 0); \`TABLESAMPLE BERNOULLI(10)\`; \`HINT(…)\`, ignored; \`PIVOT t ON x USING sum(y)\`; \`SELECT *, CAST(x AS int) AS x\` has one x; \`GROUP BY\` the name of a path's end, or of a column called \`_event_time\`; columns without a name are \`?count\`, \`?field0\`; \`DESCRIBE t\` has a row for each path and type. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`TABLE('t')\` and \`FIELD('x')\` (write the name), UNDEFINED but after IS (NULL), \`REDUCE\` (grows without bound), text search, \`OPTION(…)\`, scripts.
+\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; aliases without AS that are words of SQL (\`count(*) year\`); \`EXTRACT(DATE FROM t)\` (TIME, DATETIME, ISOWEEK, too; DAYOFWEEK is 1 on Sunday, DOW 0); \`TABLESAMPLE BERNOULLI(10)\`; \`HINT(…)\`, ignored; \`PIVOT t ON x USING sum(y)\`; \`SELECT *, CAST(x AS int) AS x\` has one x; \`GROUP BY\` the name of a path's end, or of a column called \`_event_time\`; columns without a name are \`?count\`, \`?field0\`; \`DESCRIBE t\` has a row for each path and type. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`TABLE('t')\` and \`FIELD('x')\` (write the name), UNDEFINED but after IS, \`REDUCE\` (grows without bound), text search, \`OPTION(…)\`, scripts.
 `;
 
 /** A line for each function of which there is something to say; the others of a group share one. */
@@ -24,10 +24,10 @@ function page(): string {
       });
     const noted = listed.flatMap(({ example, gives, note, others }) => {
       if (note === undefined) return [];
-      return [`- \`${example}\` → ${JSON.stringify(gives)}. ${note}${others === '' ? '' : ` Likewise ${others}.`}`];
+      return [`- \`${example}\` → ${JSON.stringify(gives)}. ${note}${others === '' ? '' : ` Also ${others}.`}`];
     });
     const plain = listed.flatMap(({ example, note, others }) => {
-      return note === undefined ? [`\`${example}\`${others === '' ? '' : ` (likewise ${others})`}`] : [];
+      return note === undefined ? [`\`${example}\`${others === '' ? '' : ` (also ${others})`}`] : [];
     });
     const lines = plain.length === 0 ? noted : [...noted, `- ${plain.join('; ')}`];
     return `## ${group}\n${lines.join('\n')}\n`;

@@ -49,7 +49,7 @@ export const CASTS: readonly CompatFunction[] = [
     name: 'CAST',
     example: "CAST('9780439023481' AS int) + CAST(1.9 AS int)",
     gives: 9780439023482,
-    note: 'INT, INTEGER, FLOAT and REAL have 64 bits; 32 where the engine takes no more (a date plus a number, round). CAST to INT or BIGINT leaves out a fraction, of numbers and of text; x::INT rounds, as casts of DuckDB do.',
+    note: 'INT, INTEGER, FLOAT and REAL have 64 bits; 32 where the engine takes no more. CAST to INT or BIGINT leaves out a fraction; x::INT rounds.',
   },
   { name: 'TRY_CAST', listedWith: 'CAST', example: "TRY_CAST('x' AS int)", gives: null },
   { name: 'STATIC_CAST', listedWith: 'CAST', example: 'STATIC_CAST(1.7 AS int)', gives: 1 },

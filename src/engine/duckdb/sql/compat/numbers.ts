@@ -25,7 +25,7 @@ export const NUMBERS: readonly CompatFunction[] = [
     macro: extreme('greatest'),
     example: 'GREATEST(1, NULL, 3)',
     gives: null,
-    note: 'Null if an argument is null, which DuckDB alone skips: list_max([a, b]) skips it.',
+    note: 'list_max([a, b]) skips nulls.',
   },
   { name: 'LEAST', listedWith: 'GREATEST', macro: extreme('least'), example: 'LEAST(5, 2)', gives: 2 },
   { name: 'TRUNCATE', renamed: 'trunc', example: 'TRUNCATE(-1.7)', gives: -1 },
