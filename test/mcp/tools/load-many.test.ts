@@ -186,7 +186,9 @@ describe('load_file of many files', () => {
   });
 
   it('shows what fits of many collections and wide documents, and says what is left out', async () => {
-    const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a_long_field_${at * at}`, at])));
+    const wide = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a_long_field_${at * at}`, at])),
+    );
     for (let at = 0; at < 60; at += 1) write(`many/m${at}.jsonl`, wide);
     const { data, text } = await load({ path: 'many', workspace: 'many' });
     expect(data).toMatchObject({ complete: true, files: 60, counts: { ADDED: 60 } });
