@@ -50,23 +50,18 @@ export function unclearReading(cast: Cast, values: readonly Sampled[]): Reading 
 const asCast = ({ operand, type }: Cast) => `CAST(${operand} AS ${type})`;
 const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 
-const SIGNS = '$€£¥%';
-/** A currency, or a unit, before or after a number. */
-const BEFORE = `(?:(?:[${SIGNS}]|[A-Z]{2,4}\\.?)\\s?)?`;
-const BEHIND = `(?:\\s?(?:[${SIGNS}]|\\p{L}{1,12}\\.?))?`;
-const MINUS = '[+−-]?';
-/** `$1,200.50`, `12.5 %`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
-const POINTED = new RegExp(
-  `^${MINUS}${BEFORE}${MINUS}(?:\\d+|[1-9]\\d{0,2}(?:,\\d{2,3}){0,9},\\d{3}|[1-9]\\d{0,2}(?:['’]\\d{3}){1,9})?(?:\\.\\d*)?[−-]?${BEHIND}$`,
-  'u',
-);
-/** `1.200,50 €`, `3 145,26`. */
-const COMMAED = new RegExp(
-  `^${MINUS}${BEFORE}${MINUS}(?:\\d+|[1-9]\\d{0,2}(?:[.\\s'’]\\d{3}){1,9})(?:,\\d*)?[−-]?${BEHIND}$`,
-  'u',
-);
+/** A currency, or a unit, before or after a number, and the sign before that. */
+const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?)\s?/;
+const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}\.?)$/u;
+const withoutUnit = (text: string) => text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
+/** `1,200.50`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
+const POINTED = /^[+−-]?(?:\d+|[1-9]\d{0,2}(?:,\d{2,3}){0,9},\d{3}|[1-9]\d{0,2}(?:['’]\d{3}){1,9})?(?:\.\d*)?[−-]?$/;
+/** `1.200,50`, `3 145,26`. */
+const COMMAED = /^[+−-]?(?:\d+|[1-9]\d{0,2}(?:[.\s'’]\d{3}){1,9})(?:,\d*)?[−-]?$/;
+const isPointed = (text: string) => POINTED.test(withoutUnit(text));
+const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
-const UNIT = new RegExp(`[${SIGNS}]|\\p{L}+`, 'gu');
+const UNIT = /[$€£¥%]|\p{L}+/gu;
 const unitsIn = (text: string) => (text.match(UNIT) ?? []).join(' ');
 
 /** `(5.00)`, which is negative. */
@@ -80,8 +75,8 @@ export function numbersIn(text: string): [byPoint: number | undefined, byComma: 
   const isNegative = inner !== undefined || /[−-]/.test(bare);
   const number = (digits: string) => (isNegative ? -1 : 1) * Number(digits);
   return [
-    POINTED.test(bare) ? number(bare.replace(/[^0-9.]/g, '')) : undefined,
-    COMMAED.test(bare) ? number(bare.replace(/[^0-9,]/g, '').replace(',', '.')) : undefined,
+    isPointed(bare) ? number(bare.replace(/[^0-9.]/g, '')) : undefined,
+    isCommaed(bare) ? number(bare.replace(/[^0-9,]/g, '').replace(',', '.')) : undefined,
   ];
 }
 
@@ -115,13 +110,13 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
     return isNegative ? `replace(${first}, '(', '-')` : first;
   };
   const [pointed, commaed] = [digits('.'), `replace(${digits(',')}, ',', '.')`];
-  const [isPointed, isCommaed] = [POINTED, COMMAED].map((spelled) => bare.every((text) => spelled.test(text)));
-  if (isPointed && isCommaed && bare.some((text) => /[.,]/.test(text))) {
+  const [arePointed, areCommaed] = [bare.every(isPointed), bare.every(isCommaed)];
+  if (arePointed && areCommaed && bare.some((text) => /[.,]/.test(text))) {
     const [byPoint, byComma] = [as(pointed).sql, as(commaed).sql];
     const either = `If a comma parts thousands: ${byPoint}; if it is the decimal point: ${byComma}.`;
     return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };
   }
-  return isPointed ? as(pointed) : isCommaed ? as(commaed) : undefined;
+  return arePointed ? as(pointed) : areCommaed ? as(commaed) : undefined;
 }
 
 /** Times in a format that no cast reads; undefined: it is not known, or they have several. */
@@ -211,7 +206,7 @@ function unclear(cast: Cast, values: readonly Sampled[], unread: readonly Sample
   // The oddest one is what keeps the others from being read.
   const unit = unitsIn(unread[0]?.text ?? '');
   const odd = unread.filter(({ text }) => {
-    return (!POINTED.test(text.trim()) && !COMMAED.test(text.trim())) || unitsIn(text) !== unit;
+    return (!isPointed(text.trim()) && !isCommaed(text.trim())) || unitsIn(text) !== unit;
   });
   return `${cast.operand}${TEXT_SUCH_AS}${examples([...unread.slice(0, 1), ...odd, ...unread])}: ${asCast(cast)} reads ${some} that were looked at.`;
 }
