@@ -55,9 +55,9 @@ const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?)\s?/;
 const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}\.?)$/u;
 const withoutUnit = (text: string) => text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
 /** `1,200.50`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
-const POINTED = /^[+−-]?(?:\d+|[1-9]\d{0,2}(?:,\d{2,3}){0,9},\d{3}|[1-9]\d{0,2}(?:['’]\d{3}){1,9})?(?:\.\d*)?[−-]?$/;
+const POINTED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[,'’]\d\d\d?)*[,'’]\d\d\d)?(?:\.\d*)?[−-]?$/;
 /** `1.200,50`, `3 145,26`. */
-const COMMAED = /^[+−-]?(?:\d+|[1-9]\d{0,2}(?:[.\s'’]\d{3}){1,9})(?:,\d*)?[−-]?$/;
+const COMMAED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[.\s'’]\d\d\d)+)(?:,\d*)?[−-]?$/;
 const isPointed = (text: string) => POINTED.test(withoutUnit(text));
 const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
