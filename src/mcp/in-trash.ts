@@ -4,7 +4,7 @@ import type { Arguments } from './tools/relations.ts';
 import type { ToolContext } from './tools/tool.ts';
 
 /** The names in the messages of the service about a collection that is not there, and about a workspace. */
-const IN_WORKSPACE = /^Collection "([^"]+)" does not exist in workspace "([^"]+)"/;
+const IN_WORKSPACE = /^Collection "([^"]+)" does not[^"]*"([^"]+)"/;
 const WORKSPACE = /^Workspace with name "([^"]+)" does not exist/;
 
 /** A collection in the trash. */

@@ -239,7 +239,7 @@ const MESSAGES: [RegExp, string][] = [
   [/\nPossible solutions:.*/s, ''],
   [/ You might need to add explicit type casts\./, ''],
   [
-    /\nEither add it to the GROUP BY list, or use "ANY_VALUE.*/s,
+    /\nEither add it to the GROUP BY.*/s,
     '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several.',
   ],
   [/^Type with name object does not exist!.*/is, 'There is no type object: write JSON.'],

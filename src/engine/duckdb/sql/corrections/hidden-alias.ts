@@ -15,7 +15,7 @@ export interface HiddenAlias {
   item: number;
 }
 
-const MISSING = /^column "([^"]+)" must appear in the GROUP BY clause or must be part/;
+const MISSING = /^column "([^"]+)" must appear in the GROUP/;
 
 /** The names that an error of the engine may be due to, in the statement of which `said` names a column; `names` are those of fields. */
 export function hiddenAliases(said: string, list: TokenList, names: readonly string[]): HiddenAlias[] {
