@@ -58,8 +58,12 @@ export interface TextCast {
   sources: Sources;
 }
 
-/** A field whose numbers, which may be text, are taken for time since 1970. */
-export interface EpochUse extends Origin {
+/** Fields whose numbers, which may be text, are taken for time since 1970. */
+export interface EpochUse {
+  /** What is taken, as SQL writes it. */
+  written: string;
+  /** All that feed it. */
+  fields: readonly Origin[];
   /** The function, as in `unitTaken`. */
   call: string;
   /** Whether the statement tells its values apart by how large they are. */
@@ -183,7 +187,7 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
   const [field] = fields;
   if (field === undefined || isComputed || !fields.every(({ type }) => A_NUMBER.test(type))) return;
-  walk.epochs.push({ ...field, call, isApart: false });
+  walk.epochs.push({ written: field.written, fields, call, isApart: false });
 }
 
 /** What an expression is without the casts around it. */
@@ -215,7 +219,7 @@ function takesPoints(call: string, what: string | undefined): boolean {
 }
 
 function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], beside?: Sources): void {
-  const more = beside !== undefined && isMixed(beside) ? { beside } : {};
+  const more = beside !== undefined && hasSeveral(beside) ? { beside } : {};
   for (const one of found) {
     const origin = { ...one, ...more };
     const { table, path } = origin;
@@ -258,7 +262,7 @@ function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
 }
 
 /** Whether values come from more than one field. */
-export const isMixed = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
+const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
 
 interface CastNode {
   operand: unknown;
@@ -393,19 +397,22 @@ function noteGroups(walk: Walk, query: Node, outer: Scope | undefined, isOutermo
   const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
   const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
   const hasStar = items.some((item) => item['class'] === 'STAR');
+  const isAnswer = isOutermost && !hasStar && fields.length > 0;
+  const shown = isAnswer ? items.map((item) => fieldsShown(walk, item, scope)) : [];
   for (const field of [...fields, ...counted]) {
     const number = constantOf(field);
     const grouped = number === undefined ? field : items[Number(number) - 1];
     for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
       if (!isText(origin) || walk.groups.length >= CASTS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
-      const isThis = (item: Node) =>
-        item['class'] !== 'FUNCTION' &&
-        originsOf(walk.origins, item, scope).some(({ written }) => written === origin.written);
-      const at = isOutermost && !hasStar ? items.findIndex(isThis) : -1;
+      const at = shown.findIndex((names) => names.includes(origin.written));
       walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
     }
   }
 }
+
+/** The fields that an item of SELECT has as they are, as SQL writes them. */
+const fieldsShown = (walk: Walk, item: Node, scope: Scope | undefined) =>
+  item['class'] === 'FUNCTION' ? [] : originsOf(walk.origins, item, scope).map(({ written }) => written);
 
 /** What a comparison by order puts beside what. */
 function comparisonsIn(node: Node): [unknown, unknown][] {
