@@ -8,13 +8,21 @@ import {
   isAsked,
   isText,
   type Origin,
-  type Origins,
   originsInQuery,
   originsOf,
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import {
+  type AlikeUses,
+  noteEqual,
+  noteGroups,
+  type Other,
+  otherOf,
+  type TextEquality,
+  type TextGroup,
+} from './text-alike.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
 
 /** A field of text. */
@@ -29,20 +37,6 @@ export interface TextOrder extends Origin {
   beside?: Sources;
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
   other: Other | undefined;
-}
-
-/** What a field is compared with. */
-export type Other = { text: string } | { parameter: string };
-
-/** A field of text that has to be one of some texts. */
-export interface TextEquality extends Origin {
-  others: readonly Other[];
-}
-
-/** A field of text by which rows are grouped, or made distinct. */
-export interface TextGroup extends Origin {
-  /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
-  column: number | undefined;
 }
 
 /** A cast of what is text in at least one of the fields that feed it. */
@@ -101,8 +95,7 @@ const ALL = /^(?:greatest|least)$/;
 const OF_LISTS = /^(?:list|array)_/;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk {
-  origins: Origins;
+interface Walk extends AlikeUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
@@ -110,8 +103,6 @@ interface Walk {
   epochs: EpochUse[];
   mixed: MixedText[];
   days: DayOf[];
-  equalities: TextEquality[];
-  groups: TextGroup[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
   /** Those that are compared with a number as large as one of seconds since 1970. */
@@ -365,54 +356,6 @@ function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?
   const sources = sourcesOf(walk.origins, node, scope);
   note(walk, sources.fields.filter(isAsked), other, sources);
 }
-
-/** The text or the parameter that an expression is. */
-function otherOf(node: unknown): Other | undefined {
-  const text = constantText(node);
-  if (text !== undefined) return { text };
-  const isParameter = isNode(node) && node['class'] === 'PARAMETER';
-  return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
-}
-
-/** `x = 'a'`, `x IN ('a', 'b')`. */
-function noteEqual(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const isOne = node['type'] === 'COMPARE_EQUAL';
-  if (!isOne && node['type'] !== 'COMPARE_IN') return;
-  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
-  const others = sides.flatMap((side) => otherOf(side) ?? []);
-  const [field] = sides.filter((side) => otherOf(side) === undefined);
-  if (others.length === 0 || others.length !== sides.length - 1) return;
-  for (const origin of originsOf(walk.origins, field, scope))
-    if (isText(origin) && walk.equalities.length < CASTS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
-      walk.equalities.push({ ...origin, others });
-}
-
-/** What a query groups its rows by, or makes distinct. */
-function noteGroups(walk: Walk, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
-  if (query['type'] !== 'SELECT_NODE') return;
-  const scope = { select: query, outer };
-  const items = nodesOf(query['select_list']);
-  const isDistinct = nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER');
-  const isAll = isDistinct || query['aggregate_handling'] === 'FORCE_AGGREGATES';
-  const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
-  const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
-  const hasStar = items.some((item) => item['class'] === 'STAR');
-  const isAnswer = isOutermost && !hasStar && fields.length > 0;
-  const shown = isAnswer ? items.map((item) => fieldsShown(walk, item, scope)) : [];
-  for (const field of [...fields, ...counted]) {
-    const number = constantOf(field);
-    const grouped = number === undefined ? field : items[Number(number) - 1];
-    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
-      if (!isText(origin) || walk.groups.length >= CASTS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
-      const at = shown.findIndex((names) => names.includes(origin.written));
-      walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
-    }
-  }
-}
-
-/** The fields that an item of SELECT has as they are, as SQL writes them. */
-const fieldsShown = (walk: Walk, item: Node, scope: Scope | undefined) =>
-  item['class'] === 'FUNCTION' ? [] : originsOf(walk.origins, item, scope).map(({ written }) => written);
 
 /** What a comparison by order puts beside what. */
 function comparisonsIn(node: Node): [unknown, unknown][] {
