@@ -42,8 +42,12 @@ export async function alikeWarnings(
   return said.flatMap((one) => one ?? []);
 }
 
-/** A text as it is compared with others: in one case, without what a spreadsheet writes around it, and zeros before it. */
-const NEAR = (sql: string) => `ltrim(trim(lower(${plainSql(sql)}), ' ="'''), '0')`;
+/**
+ * A text as it is compared with others: in one case, without what a spreadsheet writes around it, and zeros before it. NULL if
+ * nothing is left: 0 is not nearly an empty text.
+ */
+const NEAR = (sql: string) =>
+  `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
 async function nearSaid(
   equality: TextEquality,
