@@ -20,6 +20,7 @@ beforeAll(async () => {
       hidden: n % 2 === 0 ? 'Alf' : 'Al\u200bf',
       spaced: n % 2 === 0 ? 'New York' : 'New\u00a0York',
       zip: '00123',
+      flag: n % 2 === 0 ? '' : '1',
       code: '="0012"',
       of: { status: 'Open' },
       clean: ['Zürich', 'Bern', 'Genf'][n % 3] ?? '',
@@ -79,6 +80,7 @@ test.each([
 test.each([
   "SELECT count(*) FROM docs WHERE level = 'ERROR' AND n > 100",
   "SELECT count(*) FROM docs WHERE level = 'fatal'",
+  "SELECT count(*) FROM docs WHERE flag = '0'",
   "SELECT count(*) FROM docs WHERE level = 'error' OR n = 1",
   "SELECT count(*) FROM docs WHERE level <> 'error' AND n > 100",
   "SELECT * FROM docs WHERE _id = 'A'",

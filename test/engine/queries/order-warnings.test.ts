@@ -83,6 +83,7 @@ function orderOf(n: number) {
     title: `${n} reasons to stay`,
     seconds: 1_704_067_200 + n * 86_400,
     millis: `${1_704_067_200_000 + n * 86_400_000}`,
+    unbounded: ['nan', 'inf'][n] ?? `${1_704_067_200_000 + n}`,
     either: (1_704_067_200 + n * 86_400) * (n % 3 === 0 ? 1_000 : 1),
     born: n * 30_000_000_000 - 1_000_000_000_000,
     phone: `+49 30 ${three}456`,
@@ -295,6 +296,11 @@ test.each([
     'millis is milliseconds since 1970, such as 1704067200000, and to_timestamp takes seconds: epoch_ms(CAST(millis AS BIGINT)) is the time.',
   ],
   ['SELECT to_timestamp(millis::BIGINT) FROM orders', 'epoch_ms(CAST(millis AS BIGINT)) is the time.'],
+  ['SELECT min(to_timestamp(TRY_CAST(unbounded AS BIGINT))) FROM orders', 'epoch_ms(CAST(unbounded AS BIGINT)) is'],
+  [
+    'SELECT min(to_timestamp(t::DOUBLE)) FROM (SELECT seconds AS t FROM orders UNION ALL SELECT millis FROM orders)',
+    't is partly seconds',
+  ],
 ])('units of time: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });

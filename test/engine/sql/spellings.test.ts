@@ -114,6 +114,11 @@ describe('forms of other services', () => {
     ['WITH time(a, b) AS (SELECT 1, 2), if(c) AS MATERIALIZED (SELECT 3) SELECT a, c FROM time, if', [[1, 3]]],
     ["SELECT EXTRACT(DATE FROM TIMESTAMP '2020-01-01 10:00:00' + INTERVAL 1 DAY)", [['2020-01-02']]],
     ["SELECT TIMESTAMP '2020-01-01T10:00:00+02:00' = TIMESTAMP '2020-01-01 08:00:00Z'", [[true]]],
+    ['SELECT GREATEST(*COLUMNS(*)), LEAST(4, *COLUMNS(*)) FROM (SELECT 5 AS a, 7 AS b, 6 AS c)', [[7, 4]]],
+    [
+      "SELECT '2020-01-01T10:00:00+02:00'::TIMESTAMP WITH TIME ZONE = '2020-01-01 08:00:00Z'::timestamp with time zone",
+      [[true]],
+    ],
     [
       "SELECT CAST('2020-01-01 10:00:00+02' AS timestamp), '2020-01-01T10:00:00.5-0230'::TIMESTAMP, TRY_CAST('2020-01-01 10:00:00 UTC' AS timestamp)",
       [['2020-01-01T08:00:00.000000Z', '2020-01-01T12:30:00.500000Z', '2020-01-01T10:00:00.000000Z']],

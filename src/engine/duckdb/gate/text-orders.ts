@@ -8,13 +8,21 @@ import {
   isAsked,
   isText,
   type Origin,
-  type Origins,
   originsInQuery,
   originsOf,
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import {
+  type AlikeUses,
+  noteEqual,
+  noteGroups,
+  type Other,
+  otherOf,
+  type TextEquality,
+  type TextGroup,
+} from './text-alike.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
 
 /** A field of text. */
@@ -31,20 +39,6 @@ export interface TextOrder extends Origin {
   other: Other | undefined;
 }
 
-/** What a field is compared with. */
-export type Other = { text: string } | { parameter: string };
-
-/** A field of text that has to be one of some texts. */
-export interface TextEquality extends Origin {
-  others: readonly Other[];
-}
-
-/** A field of text by which rows are grouped, or made distinct. */
-export interface TextGroup extends Origin {
-  /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
-  column: number | undefined;
-}
-
 /** A cast of what is text in at least one of the fields that feed it. */
 export interface TextCast {
   /** What is cast, as SQL writes it. */
@@ -58,8 +52,12 @@ export interface TextCast {
   sources: Sources;
 }
 
-/** A field whose numbers, which may be text, are taken for time since 1970. */
-export interface EpochUse extends Origin {
+/** Fields whose numbers, which may be text, are taken for time since 1970. */
+export interface EpochUse {
+  /** What is taken, as SQL writes it. */
+  written: string;
+  /** All that feed it. */
+  fields: readonly Origin[];
   /** The function, as in `unitTaken`. */
   call: string;
   /** Whether the statement tells its values apart by how large they are. */
@@ -97,8 +95,7 @@ const ALL = /^(?:greatest|least)$/;
 const OF_LISTS = /^(?:list|array)_/;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk {
-  origins: Origins;
+interface Walk extends AlikeUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
@@ -106,8 +103,6 @@ interface Walk {
   epochs: EpochUse[];
   mixed: MixedText[];
   days: DayOf[];
-  equalities: TextEquality[];
-  groups: TextGroup[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
   /** Those that are compared with a number as large as one of seconds since 1970. */
@@ -183,7 +178,7 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
   const [field] = fields;
   if (field === undefined || isComputed || !fields.every(({ type }) => A_NUMBER.test(type))) return;
-  walk.epochs.push({ ...field, call, isApart: false });
+  walk.epochs.push({ written: field.written, fields, call, isApart: false });
 }
 
 /** What an expression is without the casts around it. */
@@ -215,7 +210,7 @@ function takesPoints(call: string, what: string | undefined): boolean {
 }
 
 function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], beside?: Sources): void {
-  const more = beside !== undefined && isMixed(beside) ? { beside } : {};
+  const more = beside !== undefined && hasSeveral(beside) ? { beside } : {};
   for (const one of found) {
     const origin = { ...one, ...more };
     const { table, path } = origin;
@@ -258,7 +253,7 @@ function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
 }
 
 /** Whether values come from more than one field. */
-export const isMixed = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
+const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
 
 interface CastNode {
   operand: unknown;
@@ -360,51 +355,6 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
 function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
   const sources = sourcesOf(walk.origins, node, scope);
   note(walk, sources.fields.filter(isAsked), other, sources);
-}
-
-/** The text or the parameter that an expression is. */
-function otherOf(node: unknown): Other | undefined {
-  const text = constantText(node);
-  if (text !== undefined) return { text };
-  const isParameter = isNode(node) && node['class'] === 'PARAMETER';
-  return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
-}
-
-/** `x = 'a'`, `x IN ('a', 'b')`. */
-function noteEqual(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const isOne = node['type'] === 'COMPARE_EQUAL';
-  if (!isOne && node['type'] !== 'COMPARE_IN') return;
-  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
-  const others = sides.flatMap((side) => otherOf(side) ?? []);
-  const [field] = sides.filter((side) => otherOf(side) === undefined);
-  if (others.length === 0 || others.length !== sides.length - 1) return;
-  for (const origin of originsOf(walk.origins, field, scope))
-    if (isText(origin) && walk.equalities.length < CASTS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
-      walk.equalities.push({ ...origin, others });
-}
-
-/** What a query groups its rows by, or makes distinct. */
-function noteGroups(walk: Walk, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
-  if (query['type'] !== 'SELECT_NODE') return;
-  const scope = { select: query, outer };
-  const items = nodesOf(query['select_list']);
-  const isDistinct = nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER');
-  const isAll = isDistinct || query['aggregate_handling'] === 'FORCE_AGGREGATES';
-  const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
-  const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
-  const hasStar = items.some((item) => item['class'] === 'STAR');
-  for (const field of [...fields, ...counted]) {
-    const number = constantOf(field);
-    const grouped = number === undefined ? field : items[Number(number) - 1];
-    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
-      if (!isText(origin) || walk.groups.length >= CASTS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
-      const isThis = (item: Node) =>
-        item['class'] !== 'FUNCTION' &&
-        originsOf(walk.origins, item, scope).some(({ written }) => written === origin.written);
-      const at = isOutermost && !hasStar ? items.findIndex(isThis) : -1;
-      walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
-    }
-  }
 }
 
 /** What a comparison by order puts beside what. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
-import type { TextEquality, TextGroup, TextUses } from '../gate/text-orders.ts';
+import type { TextEquality, TextGroup } from '../gate/text-alike.ts';
+import type { TextUses } from '../gate/text-orders.ts';
 import { alikeSql, differenceOf, plainSql, plainText } from '../sql/invisible.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';
@@ -11,7 +12,9 @@ import { type Data, fewTextsOf, nearTexts, TEXT_CHARS_MAX } from './text-values.
  * differ in what is not seen.
  */
 
+/** What is looked at for one answer. */
 const EQUALITIES_MAX = 3;
+const GROUPS_MAX = 3;
 const TEXTS_MAX = 5;
 const SHOWN_MAX = 3;
 const ROWS_MAX = 5_000;
@@ -19,7 +22,7 @@ const ROWS_MAX = 5_000;
 /** Whether there are no rows, or one of zeros and NULLs, as of counts and sums of nothing. */
 export function isEmpty(rows: readonly (readonly unknown[])[]): boolean {
   const [first = [], ...more] = rows.slice(0, 2);
-  return more.length === 0 && first.every((value) => value === null || Number(value) === 0);
+  return more.length === 0 && first.every((value) => value === null || (value !== '' && Number(value) === 0));
 }
 
 /** Says of an answer which values look alike that it has apart; or, if it is empty, that there are others than those asked for. */
@@ -32,12 +35,19 @@ export async function alikeWarnings(
   const asked = isEmpty(rows) ? equalities.slice(0, EQUALITIES_MAX) : [];
   const said: (string | undefined)[] = [];
   for (const one of asked) said.push(await nearSaid(one, values, data));
-  for (const group of groups) said.push(await alikeSaid(group, rows, data));
+  const isShown = ({ column }: TextGroup) => column !== undefined;
+  // Only what the answer does not have costs a look.
+  const looked = groups.filter((group) => !isShown(group)).slice(0, GROUPS_MAX);
+  for (const group of [...groups.filter(isShown), ...looked]) said.push(await alikeSaid(group, rows, data));
   return said.flatMap((one) => one ?? []);
 }
 
-/** A text as it is compared with others: in one case, without what a spreadsheet writes around it, and zeros before it. */
-const NEAR = (sql: string) => `ltrim(trim(lower(${plainSql(sql)}), ' ="'''), '0')`;
+/**
+ * A text as it is compared with others: in one case, without what a spreadsheet writes around it, and zeros before it. NULL if
+ * nothing is left: 0 is not nearly an empty text.
+ */
+const NEAR = (sql: string) =>
+  `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
 async function nearSaid(
   equality: TextEquality,

@@ -1,5 +1,4 @@
-import { resume } from '../connections/sessions.ts';
-import { isText } from '../gate/field-origins.ts';
+import { isText, type Origin } from '../gate/field-origins.ts';
 import type { EpochUse } from '../gate/text-orders.ts';
 import {
   epochCall,
@@ -10,7 +9,7 @@ import {
   unitOf,
   unitTaken,
 } from '../sql/corrections/epochs.ts';
-import { type Data, fieldSql, ROWS_MAX } from './text-values.ts';
+import { type Data, fieldSql, ROWS_MAX, rowsOf } from './text-values.ts';
 
 /*
  * Whether numbers that a statement takes for time since 1970 are in the unit that its function takes, judging by those of
@@ -28,30 +27,56 @@ export interface EpochReading {
   said: string;
 }
 
+/** A unit that some numbers are in, with one of them. */
+interface UnitSeen {
+  unit: Unit;
+  example: string;
+}
+
 /** What to write for a call, if its numbers are in another unit, or in several. Undefined: it is right, or that is not clear. */
 export async function epochReading(use: EpochUse, data: Data): Promise<EpochReading | undefined> {
-  const { call, written, isApart } = use;
+  const { call, written, fields, isApart } = use;
   const taken = unitTaken(call);
-  // Where all are as they should be, nothing else is asked.
-  const [least = 0, most = 0] = (await firstRow(use, data, ['min(v)', 'max(v)'])).map(Number);
-  if (!isText(use) && least >= EPOCH_LEAST && unitOf(least) === taken && unitOf(most) === taken) return undefined;
-  const units = await unitsOf(use, data);
+  const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
   if (first === undefined || taken === undefined) return undefined;
+  const isOfText = fields.some(isText);
   if (second === undefined) {
     if (first.unit === taken) return undefined;
-    const sql = epochCall(first.unit, written, isText(use));
+    const sql = epochCall(first.unit, written, isOfText);
     const said = `${written} is ${first.unit}${SINCE_1970}, such as ${first.example}, and ${call} takes ${taken}: ${sql} is the time.`;
     return { sql, said };
   }
   if (isApart) return undefined;
   const of = units.map(({ unit }) => unit);
-  const sql = mixedCall(of, written, isText(use));
+  const sql = mixedCall(of, written, isOfText);
   const such = units.map(({ unit, example }) => `${unit} (${example})`).join(' and ');
   return { sql, said: `${written} is partly ${such}${SINCE_1970}, and ${call} takes ${taken}: ${sql} is the time.` };
 }
 
-async function unitsOf(field: EpochUse, data: Data): Promise<{ unit: Unit; example: string }[]> {
+/** The units of all that feeds a call, larger ones first; empty: none is clear. */
+async function unitsOf(fields: readonly Origin[], taken: Unit | undefined, data: Data): Promise<UnitSeen[]> {
+  const found: UnitSeen[] = [];
+  let isClear = true;
+  for (const field of fields) {
+    const right = await rightIn(field, taken, data);
+    const { units, isUnclear } = right ? { units: [right], isUnclear: false } : await unitsIn(field, data);
+    found.push(...units);
+    if (isUnclear) isClear = false;
+  }
+  const all = UNITS_FROM.flatMap(([, unit]) => found.find((one) => one.unit === unit) ?? []).reverse();
+  return all.length > 1 && !isClear ? [] : all;
+}
+
+/** What is seen of a field of numbers all of which are as they should be: of it nothing else is asked. */
+async function rightIn(field: Origin, taken: Unit | undefined, data: Data): Promise<UnitSeen | undefined> {
+  if (isText(field) || taken === undefined) return undefined;
+  const [least = 0, most = 0] = (await firstRow(field, data, ['min(v)', 'max(v)'])).map(Number);
+  const isRight = least >= EPOCH_LEAST && unitOf(least) === taken && unitOf(most) === taken;
+  return isRight ? { unit: taken, example: whole(least) } : undefined;
+}
+
+async function unitsIn(field: Origin, data: Data): Promise<{ units: UnitSeen[]; isUnclear: boolean }> {
   const number = isText(field) ? 'TRY_CAST(v AS DOUBLE)' : 'v';
   const least = UNITS_FROM.map(([at], index) => {
     const below = index === 0 ? '' : ` AND abs(${number}) < ${UNITS_FROM[index - 1]?.[0] ?? 0}`;
@@ -62,21 +87,18 @@ async function unitsOf(field: EpochUse, data: Data): Promise<{ unit: Unit; examp
   const unclear = `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${EPOCH_LEAST})`;
   const row = await firstRow(field, data, [...least, unclear]);
   const units = UNITS_FROM.flatMap(([, unit], at) => {
-    const example = row[at];
-    if (example === null || example === undefined) return [];
-    return [{ unit, example: BigInt(Math.trunc(Number(example))).toString() }];
-  }).reverse();
-  return units.length > 1 && Number(row.at(-1)) > 0 ? [] : units;
+    const example = Number(row[at] ?? Number.NaN);
+    // `nan` and `inf` are numbers for a cast, and of no unit.
+    return Number.isFinite(example) ? [{ unit, example: whole(example) }] : [];
+  });
+  return { units, isUnclear: Number(row.at(-1)) > 0 };
 }
 
+/** A number in digits alone. */
+const whole = (number: number) => BigInt(Math.trunc(number)).toString();
+
 /** SQL of aggregates over the values `v` of some documents. */
-async function firstRow({ path, table }: EpochUse, data: Data, of: readonly string[]): Promise<readonly unknown[]> {
+async function firstRow({ path, table }: Origin, data: Data, of: readonly string[]): Promise<readonly unknown[]> {
   const sql = `SELECT ${of.join(', ')} FROM (${fieldSql(path, data.viewOf(table), ROWS_MAX)}) WHERE v IS NOT NULL`;
-  try {
-    return (await data.connection.runAndReadAll(sql)).getRows()[0] ?? [];
-  } catch {
-    // It only serves a hint.
-    await resume(data.connection);
-    return [];
-  }
+  return (await rowsOf(data.connection, sql))[0] ?? [];
 }

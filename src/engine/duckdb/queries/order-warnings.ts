@@ -2,7 +2,7 @@ import { TEXT_SUCH_AS } from '../../../contract/errors.ts';
 import { isText, type Sources } from '../gate/field-origins.ts';
 import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
 import { type Cast, isTime } from '../sql/corrections/casts.ts';
-import { isMissing, type Misordered, misordered } from '../sql/corrections/misordered.ts';
+import { isMissing, type Misordered, misordered, sentence } from '../sql/corrections/misordered.ts';
 import { hasDigit, nullsSaid } from '../sql/corrections/readings.ts';
 import { hasShortYear } from '../sql/corrections/time-formats.ts';
 import { foldName, quoteText } from '../sql/names.ts';
@@ -15,6 +15,7 @@ import { zoneSaid } from './zone-warnings.ts';
 
 const WARNINGS_MAX = 3;
 const CASTS_MAX = 3;
+const DAYS_MAX = 3;
 
 /**
  * Says that text was put in order as text where its values are numbers, or days that are not spelled by ISO 8601, which of its
@@ -56,7 +57,7 @@ export async function textWarnings(
     const reading = await epochReading(use, data);
     if (reading !== undefined) warnings.push(reading.said);
   }
-  for (const day of days) {
+  for (const day of days.slice(0, DAYS_MAX)) {
     const said = await zoneSaid(day, data);
     if (said !== undefined) warnings.push(said);
   }
@@ -138,8 +139,6 @@ async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolea
   const how = reading.apart === undefined ? reading.ways : reading.said;
   return how === undefined ? '' : ` ${how}`;
 }
-
-const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
 
 /** Words among the values are to be NULL, as with the cast that there was. */
 const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');

@@ -16,6 +16,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import { cut, isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
+import { type Unit, unitOf } from '../sql/corrections/epochs.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
 
 /** Undefined if the type does not accept the value: the caller of a conversion names the parameter. */
@@ -215,18 +216,23 @@ function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   );
 }
 
-/** Microseconds that are most likely seconds or milliseconds, of the years 1973 to 2100: they are of the first weeks of 1970. */
-const SECONDS_MIN = 100_000_000n;
-const SECONDS_MAX = 4_102_444_800n;
+/** Milliseconds of the year 2100, which as microseconds are of the first weeks of 1970: larger numbers may be meant. */
+const MILLIS_MAX = 4_102_444_800_000n;
+const MICROS_IN: ReadonlyMap<Unit | undefined, bigint> = new Map([
+  ['seconds', 1_000_000n],
+  ['milliseconds', 1_000n],
+]);
 
 /** Warns of timestamps that are integers of another unit, most likely; `used` are the names in the statement. */
 export function unitWarnings(used: readonly string[], given: readonly Parameter[] = []): string[] {
   const names = new Set(used.map((name) => name.toLowerCase()));
   return given.flatMap(({ name, type, value = null }) => {
     const micros = type === 'timestamp' ? toInteger(value)?.value : undefined;
-    if (typeof micros !== 'bigint' || micros < SECONDS_MIN || micros > SECONDS_MAX * 1_000n) return [];
+    if (typeof micros !== 'bigint' || micros < 0n || micros > MILLIS_MAX) return [];
+    const unit = unitOf(Number(micros));
+    const factor = MICROS_IN.get(unit);
+    if (unit === undefined || factor === undefined) return [];
     if (!names.has(name.replace(/^[:$]/, '').toLowerCase())) return [];
-    const [unit, factor] = micros > SECONDS_MAX ? ['milliseconds', 1_000n] : ['seconds', 1_000_000n];
     return [
       `Parameter "${name}" is ${new Date(Number(micros / 1_000n)).toISOString()}: a timestamp counts microseconds. If these are ${unit}, give ${micros * factor}, or ISO text.`,
     ];

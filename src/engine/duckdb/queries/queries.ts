@@ -178,7 +178,8 @@ function withCorrection(
   error: unknown,
   turn: Pick<Turn, 'connection' | 'signal'>,
 ): Promise<unknown> {
-  return corrected(error, sql, { names, parameters, ...turn });
+  // The error is to be told, whatever comes of correcting it.
+  return corrected(error, sql, { names, parameters, ...turn }).catch(() => error);
 }
 
 /** A query's turn: what `inPlace` gives it. */
@@ -186,6 +187,17 @@ interface Turn {
   connection: DuckDBConnection;
   signal: AbortSignal;
   queuedMicros: number;
+}
+
+/** What is to be told of an answer; nothing if looking for it fails, since the answer is there. */
+async function orNothing({ connection, signal }: Turn, look: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await look();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    await resume(connection).catch(() => undefined);
+    return [];
+  }
 }
 
 function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
@@ -223,13 +235,17 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const orders = await textWarnings(opened.passed.textUses, values, dataOf(names, connection));
-    const alike = await alikeWarnings(opened.passed.textUses, read.rows, values, dataOf(names, connection));
+    const ofValues = await orNothing(turn, async () => {
+      const { textUses } = opened.passed;
+      const orders = await textWarnings(textUses, values, dataOf(names, connection));
+      const alike = await alikeWarnings(textUses, read.rows, values, dataOf(names, connection));
+      // What is known of the fields says more.
+      const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
+      return [...far, ...alike, ...orders];
+    });
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
-    // What is known of the fields says more.
-    const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
     const ofUnits = unitWarnings(written.parameters, request.parameters);
-    const warnings = [...ofUnits, ...castWarnings(written), ...far, ...traps, ...alike, ...orders, ...strays];
+    const warnings = [...ofUnits, ...castWarnings(written), ...traps, ...ofValues, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };

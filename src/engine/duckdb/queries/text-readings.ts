@@ -1,13 +1,12 @@
 import { TEXT_SUCH_AS } from '../../../contract/errors.ts';
 import { cut } from '../../../contract/text.ts';
-import { resume } from '../connections/sessions.ts';
 import { isText, type Origin, type Sources } from '../gate/field-origins.ts';
 import { type Cast, isTime } from '../sql/corrections/casts.ts';
 import { hasDigit, type Reading, readingFor, type Sampled, unclearReading } from '../sql/corrections/readings.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { sqlPath } from '../sql/references.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { type Data, engineType, valuesOf } from './text-values.ts';
+import { type Data, engineType, rowsOf, valuesOf } from './text-values.ts';
 
 /*
  * How a cast of text has to be, by the values of every field that feeds it: what the fields of a UNION, a join or a
@@ -88,11 +87,7 @@ export async function triedReading(cast: Cast, values: readonly Sampled[], data:
   const year = isTime(cast.type) ? 'year(CAST(r AS TIMESTAMP))' : 'NULL';
   const texts = values.map(({ text }) => quoteText(text.replaceAll('\0', ''))).join(', ');
   const run = `SELECT r IS NOT NULL, ${year} FROM (SELECT ${sql} AS r FROM (SELECT unnest([${texts}]) AS v))`;
-  const rows = await data.connection.runAndReadAll(run).then(
-    (result) => result.getRows(),
-    () => [],
-  );
-  if (rows.length === 0) await resume(data.connection);
+  const rows = await rowsOf(data.connection, run);
   const isTold = sql === `TRY_CAST(v AS ${engineType(cast.type)})`;
   const lost = values.filter((value, at) => {
     const [isThere, found] = rows[at] ?? [];

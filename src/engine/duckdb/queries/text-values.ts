@@ -97,7 +97,7 @@ export async function nearTexts(
 }
 
 /** The rows of a SELECT; none if it fails. */
-async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
+export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   try {
     return (await connection.runAndReadAll(sql)).getRows();
   } catch {

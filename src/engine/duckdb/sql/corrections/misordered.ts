@@ -1,5 +1,5 @@
 import { quoteText } from '../names.ts';
-import { type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
+import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
 import { dayIn, formatsOf } from './time-formats.ts';
 import { timesIn } from './time-forms.ts';
@@ -21,8 +21,8 @@ export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
 const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
-/** Fields whose whole numbers are names of something, in no order that anybody asks for. */
-const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku|version)"?$/i;
+/** Its whole numbers are names, too; those of parts have an order. */
+const A_VERSION = /(?:^|[^A-Za-z])version"?$/i;
 /** `customerId`, and not `paid`. */
 const AN_ID = /[a-z](?:Id|ID)"?$/;
 
@@ -121,7 +121,7 @@ function numbersSaid(
     if (other !== undefined && beside === undefined) continue;
     if (
       other === undefined &&
-      (A_NAME.test(operand) || AN_ID.test(operand)) &&
+      [A_NAME, A_VERSION, AN_ID].some((name) => name.test(operand)) &&
       keyed.every(([text]) => /^\d+$/.test(text))
     )
       continue;
@@ -152,7 +152,7 @@ function numberOf(text: string, way: number): number | undefined {
 const pairSaid = (operand: string, pair: readonly string[], how: string) =>
   `${operand} is text, ordered as text: ${pair.map(quoteText).join(' comes before ')}. ${how}`;
 
-const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
+export const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
 
 function daysSaid(
   operand: string,

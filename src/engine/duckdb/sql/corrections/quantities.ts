@@ -140,7 +140,7 @@ const UNITS_SHOWN_MAX = 4;
 const CLOSE_UNIT = /^[KMBGTkmgtlLshdwx]$/;
 const IN_UNIT = /[\p{L}°/]/u;
 /** Fields whose numbers are names of something, in no order that anybody asks for. */
-const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku)"?$/i;
+export const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku)"?$/i;
 
 /** A text as a number and a unit, either of which may be of any form. */
 function divided(text: string): { number: string; unit: string } | undefined {

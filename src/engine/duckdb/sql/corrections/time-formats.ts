@@ -26,7 +26,12 @@ const CLOCKS: readonly (readonly [RegExp, string])[] = [
   [/^ \d\d?:\d\d:\d\d [A-Z]{3}$/, ' %H:%M:%S %Z'],
 ];
 
-const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+export const MONTHS = 'january february march april may june july august september october november december'.split(
+  ' ',
+);
+
+/** The year of two digits, as strptime has it. */
+export const yearOf = (short: number): number => short + (short < 69 ? 2_000 : 1_900);
 
 /** A number that is greater for a later day, of a text in a format. */
 export function dayIn(text: string, format: string): number | undefined {
@@ -36,10 +41,9 @@ export function dayIn(text: string, format: string): number | undefined {
   const codes = format.match(/%[A-Za-z]/g) ?? [];
   const partOf = (...of: string[]) => parts[codes.findIndex((code) => of.includes(code))] ?? '';
   const name = partOf('%b', '%B').slice(0, 3).toLowerCase();
-  const month = name === '' ? Number(partOf('%m')) : MONTHS.indexOf(name) + 1;
+  const month = name === '' ? Number(partOf('%m')) : MONTHS.findIndex((one) => one.startsWith(name)) + 1;
   const short = Number(partOf('%y') || Number.NaN);
-  // As strptime has it.
-  const year = Number.isNaN(short) ? Number(partOf('%Y')) : short + (short < 69 ? 2_000 : 1_900);
+  const year = Number.isNaN(short) ? Number(partOf('%Y')) : yearOf(short);
   const day = year * 10_000 + month * 100 + Number(partOf('%d'));
   return Number.isNaN(day) ? undefined : day;
 }

@@ -1,5 +1,6 @@
 import { quoteText } from '../names.ts';
 import { ofShape, type Place, type Scale, type Seen, tried } from './quantities.ts';
+import { MONTHS, yearOf } from './time-formats.ts';
 
 /*
  * Times that are written as nothing else is read: with names of months, years of two digits, a zone before the year. What a
@@ -17,7 +18,6 @@ interface Form {
   zone: number | undefined;
 }
 
-const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 const DAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ');
 const TOKENS_MAX = 24;
 /** What stands between the parts of a time. */
@@ -135,8 +135,7 @@ function timeOf(form: Form, format: string): number | undefined {
     const isName = /%[bB]/.test(code);
     found[isName ? '%m' : code] = (isName ? values['%b'] : values[`${at++}`]) ?? 0;
   }
-  const short = found['%y'] ?? 0;
-  const year = found['%Y'] ?? short + (short < 69 ? 2_000 : 1_900);
+  const year = found['%Y'] ?? yearOf(found['%y'] ?? 0);
   const [month = 1, day = 1] = [found['%m'], found['%d']];
   if (month < 1 || month > 12 || day < 1 || day > 31) return undefined;
   const half = values['%p'];

@@ -175,13 +175,15 @@ export function dateEdits(list: TokenList, index: number): Edit[] {
   return list[list.closeOf(index + 1) + 1]?.kind === 'string' ? [] : replacing(call, call, TIME_OF);
 }
 
-/** `GREATEST(a, b, …)` with more arguments than there are macros for. */
+/** `GREATEST(a, b, …)` with more arguments than there are macros for, or as many as `*COLUMNS(…)` gives. */
 export function extremeEdits(list: TokenList, index: number): Edit[] {
   const [call, open] = [list[index], list[index + 1]];
   const ends = list.endsOf(index + 1);
   const close = list[ends.at(-1) ?? -1];
   const name = EXTREMES_OF.get(wordOf(call));
   if (!isMark(open, '(') || open === undefined || close === undefined || name === undefined) return [];
-  if (ends.length <= EXTREMES_MAX || isMark(list[index - 1], '.')) return [];
+  const starts = [index + 2, ...ends.map((end) => end + 1)];
+  const isUnpacked = starts.some((at) => isMark(list[at], '*') && wordOf(list[at + 1]) === 'columns');
+  if ((ends.length <= EXTREMES_MAX && !isUnpacked) || isMark(list[index - 1], '.')) return [];
   return [...replacing(call, call, name), { start: open.end, end: open.end, text: '[' }, closing(close.start, ']')];
 }

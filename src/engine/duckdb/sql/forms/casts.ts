@@ -79,7 +79,9 @@ const WITH_OFFSET =
 export function momentEdits(list: TokenList, index: number): Edit[] {
   const [before, word, next] = [list[index - 1], list[index], list[index + 1]];
   const isIn = wordOf(before) === 'as' && isMark(next, ')') && isMark(list[index - 3], '(');
-  const isCast = isMark(before, '::') || (isIn && CAST.test(wordOf(list[index - 4])));
+  // Behind `::` a type may have more words, or be a list.
+  const isWhole = !['with', 'without'].includes(wordOf(next)) && !isMark(next, '[');
+  const isCast = (isMark(before, '::') && isWhole) || (isIn && CAST.test(wordOf(list[index - 4])));
   const text = isCast ? list[index - 2] : next;
   if (isMark(before, '.') || text?.kind !== 'string' || !WITH_OFFSET.test(text.text)) return [];
   return replacing(word, word, 'TIMESTAMPTZ');

@@ -1,0 +1,80 @@
+import { foldName, ID_COLUMN } from '../sql/names.ts';
+import { constantOf, constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { isText, type Origin, type Origins, originsOf } from './field-origins.ts';
+import type { Scope } from './node-scopes.ts';
+
+/*
+ * The fields of text whose values a statement compares for being the same.
+ */
+
+/** What a field is compared with. */
+export type Other = { text: string } | { parameter: string };
+
+/** A field of text that has to be one of some texts. */
+export interface TextEquality extends Origin {
+  others: readonly Other[];
+}
+
+/** A field of text by which rows are grouped, or made distinct. */
+export interface TextGroup extends Origin {
+  /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
+  column: number | undefined;
+}
+
+/** What of these is found in a statement. */
+export interface AlikeUses {
+  origins: Origins;
+  equalities: TextEquality[];
+  groups: TextGroup[];
+}
+
+/** Fields that are noted, of each kind. */
+const FIELDS_MAX = 24;
+
+/** The text or the parameter that an expression is. */
+export function otherOf(node: unknown): Other | undefined {
+  const text = constantText(node);
+  if (text !== undefined) return { text };
+  const isParameter = isNode(node) && node['class'] === 'PARAMETER';
+  return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
+}
+
+/** `x = 'a'`, `x IN ('a', 'b')`. */
+export function noteEqual(walk: AlikeUses, node: Node, scope: Scope | undefined): void {
+  const isOne = node['type'] === 'COMPARE_EQUAL';
+  if (!isOne && node['type'] !== 'COMPARE_IN') return;
+  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const others = sides.flatMap((side) => otherOf(side) ?? []);
+  const [field] = sides.filter((side) => otherOf(side) === undefined);
+  if (others.length === 0 || others.length !== sides.length - 1) return;
+  for (const origin of originsOf(walk.origins, field, scope))
+    if (isText(origin) && walk.equalities.length < FIELDS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
+      walk.equalities.push({ ...origin, others });
+}
+
+/** What a query groups its rows by, or makes distinct. */
+export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
+  if (query['type'] !== 'SELECT_NODE') return;
+  const scope = { select: query, outer };
+  const items = nodesOf(query['select_list']);
+  const isDistinct = nodesOf(query['modifiers']).some(({ type }) => type === 'DISTINCT_MODIFIER');
+  const isAll = isDistinct || query['aggregate_handling'] === 'FORCE_AGGREGATES';
+  const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
+  const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
+  const hasStar = items.some((item) => item['class'] === 'STAR');
+  const isAnswer = isOutermost && !hasStar && fields.length > 0;
+  const shown = isAnswer ? items.map((item) => fieldsShown(walk, item, scope)) : [];
+  for (const field of [...fields, ...counted]) {
+    const number = constantOf(field);
+    const grouped = number === undefined ? field : items[Number(number) - 1];
+    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
+      if (!isText(origin) || walk.groups.length >= FIELDS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
+      const at = shown.findIndex((names) => names.includes(origin.written));
+      walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
+    }
+  }
+}
+
+/** The fields that an item of SELECT has as they are, as SQL writes them. */
+const fieldsShown = (walk: AlikeUses, item: Node, scope: Scope | undefined) =>
+  item['class'] === 'FUNCTION' ? [] : originsOf(walk.origins, item, scope).map(({ written }) => written);
