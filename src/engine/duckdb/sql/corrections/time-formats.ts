@@ -66,7 +66,8 @@ function mayBeOf(text: string, format: string): boolean {
 
 /** What a cast takes for the years 1 to 99, and no spelling of ISO 8601: `01/02/24`, `31-12-99 10:00`. */
 export const SHORT_YEAR = '^\\s*\\d{1,3}[-/ \\\\]\\d';
-export const hasShortYear = (text: string): boolean => new RegExp(SHORT_YEAR).test(text);
+const SHORT_YEAR_FORM = new RegExp(SHORT_YEAR);
+export const hasShortYear = (text: string): boolean => SHORT_YEAR_FORM.test(text);
 
 /** The text that an error says is no time, as it should be. */
 export function noTimeIn(message: string): string | undefined {
