@@ -45,10 +45,13 @@ export function namesOfTwo(head: SheetRow, rows: readonly SheetRow[], spans: rea
 /** By column, the name of the group that it is in. */
 function groupsOf({ at, cells }: SheetRow, second: SheetRow, spans: readonly Span[]): Map<number, string> {
   const groups = new Map<number, string>();
-  for (const { row, left, right } of spans) {
+  const last = lastOf(second);
+  // Each column is in one group: a sheet may claim that it is in thousands.
+  let next = 0;
+  for (const { row, left, right } of spans.toSorted((a, b) => a.left - b.left)) {
     const name = row === at ? cells.get(left) : undefined;
     if (name === undefined) continue;
-    for (let column = left; column <= Math.min(right, lastOf(second)); column += 1) groups.set(column, String(name));
+    for (next = Math.max(next, left); next <= Math.min(right, last); next += 1) groups.set(next, String(name));
   }
   return groups;
 }

@@ -69,7 +69,7 @@ export async function namedDocuments(
   return { ...found, line };
 }
 
-/** Undefined if the service cannot select: one of another maker. */
+/** Undefined if the service cannot select these: one of another maker, or an earlier one, which asks for a condition. */
 async function selectedOf(
   client: Client,
   { workspace, collection }: Arguments,
@@ -83,7 +83,7 @@ async function selectedOf(
     if (documents == null || !Array.isArray(there)) return undefined;
     return { count: documents, existing: new Set(there), selection: selection ?? undefined };
   } catch (error) {
-    if (isUnknownEndpoint(error)) return undefined;
+    if (isUnknownEndpoint(error) || (error instanceof ApiError && error.code === 'invalid_input')) return undefined;
     throw error;
   }
 }

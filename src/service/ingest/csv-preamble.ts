@@ -34,11 +34,17 @@ function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separa
   let names: { line: number; cells: ReturnType<typeof cellsOf> } | undefined;
   /** The most cells of those above; the first with more may have the names. */
   let most = 0;
+  /** Those of the row below the names. */
+  let below: ReturnType<typeof cellsOf> | undefined;
   const reader = new CsvRecords(dialect, (record) => {
     if (records.length >= ENOUGH_RECORDS) return;
     const cells = record.why === undefined ? record.cells : 0;
     records.push({ line: record.line, cells });
-    if (cells <= most) return;
+    if (cells <= most) {
+      if (cells === most) below ??= cellsOf(record, dialect);
+      return;
+    }
+    below = undefined;
     most = cells;
     names = { line: record.line, cells: cellsOf(record, dialect) };
   });
@@ -54,5 +60,7 @@ function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separa
   const alike = table.filter((one) => one.cells === cells.length).length;
   if (line === 1 || cells.length < 2 || alike < RECORDS_MIN || alike < SHARE_MIN * table.length) return undefined;
   if (cells.some((cell) => formOf(cell) !== 'text') || new Set(cells).size < cells.length) return undefined;
+  // Text alone may be rows as well: of one column, with commas in it, or of more columns than are named.
+  if (below?.every((cell) => [undefined, 'text'].includes(formOf(cell))) !== false) return undefined;
   return { line, separator, cells: cells.length };
 }

@@ -6,6 +6,8 @@ import { headerlessNote } from '../ingest/headerless.ts';
 import { isEnough, LAST_ROWS, type SeenRow, type SeenRows, seenRow } from '../ingest/seen-rows.ts';
 import { summingNote } from '../ingest/summing-rows.ts';
 
+/** A record in a larger buffer is kept by itself, so that its end keeps no more of the file in memory. */
+const BUFFER_BYTES_MAX = 1024 * 1024;
 /** A longer record is not looked at: a person would not see all of it either. */
 const RECORD_BYTES_MAX = 64 * 1024;
 
@@ -28,14 +30,16 @@ export class CsvLook {
     this.#header = cellsOf(record, this.#dialect);
   }
 
-  take(record: RawRecord): void {
+  /** Takes a row of a table with so many columns, of which it may lack the last. */
+  take(record: RawRecord, columns: number): void {
     this.#rows += 1;
     if (this.#last.length >= 2 * LAST_ROWS) this.#last = this.#last.slice(LAST_ROWS);
-    this.#last.push(record);
+    this.#last.push(record.bytes.length > BUFFER_BYTES_MAX ? alone(record) : record);
     if (this.#isEnough) return;
     const size = record.end - record.start;
     if (size <= RECORD_BYTES_MAX) this.#first.push(this.#seen(record));
-    this.#cells += record.cells;
+    // What is asked of rows is asked of all columns.
+    this.#cells += Math.max(record.cells, columns);
     this.#chars += size;
     this.#isEnough = isEnough({ rows: this.#first.length, cells: this.#cells, chars: this.#chars });
   }
@@ -58,4 +62,12 @@ export class CsvLook {
       (note) => note !== undefined,
     );
   }
+}
+
+/** A record with no bytes but its own; of one that is too long to be looked at, with the first too many. */
+function alone(record: RawRecord): RawRecord {
+  const bytes = Buffer.from(
+    record.bytes.subarray(record.start, Math.min(record.end, record.start + RECORD_BYTES_MAX + 1)),
+  );
+  return { ...record, bytes, start: 0, end: bytes.length };
 }

@@ -145,7 +145,7 @@ export class RecordTaker {
       this.#short += 1;
       if (this.#shortLines.length < SHORT_SHOWN) this.#shortLines.push(line);
     }
-    this.#look.take(record);
+    this.#look.take(record, names.length);
     const bytes = record.isOdd ? this.#respelled(record) : record.bytes;
     const [from, to] = record.isOdd ? [0, bytes.length] : [start, end];
     this.#put(record, bytes, { from, to, isShort: cells < names.length });

@@ -7,6 +7,8 @@ import type { JsonStage } from './json-stage.ts';
 
 const [LF, OPEN, CLOSE] = [0x0a, 0x7b, 0x7d];
 const ACTION_BYTES_MAX = 8 * 1024;
+/** In so many lines each document has an action, or the file is one of documents that look like actions. */
+const LINES_CHECKED = 100;
 /** Actions that a document follows, and those that change what is there: these are left out. */
 const ADDING = ['index', 'create'];
 const OTHERS = ['update', 'delete'];
@@ -21,15 +23,22 @@ interface Action {
   id: string | undefined;
 }
 
-/** How a file is read whose first line is an action, and the second a document. */
-export function bulkStage(first: JsonPart): JsonStage | undefined {
-  if (!first.isLines) return undefined;
-  const lines = linesOf(first.bytes);
-  const [one, two] = [lines.next().value, lines.next().value];
-  const action = one && actionOf(first.bytes, one);
-  if (action === undefined || !ADDING.includes(action.name)) return undefined;
-  if (two !== undefined && (first.bytes[two.start] !== OPEN || actionOf(first.bytes, two) !== undefined))
-    return undefined;
+/** How a file is read whose first line is an action, the second a document, and in whose first lines all have their actions. */
+export function bulkStage({ bytes, isLines }: JsonPart): JsonStage | undefined {
+  if (!isLines) return undefined;
+  let [seen, before]: [number, Action | undefined] = [0, undefined];
+  for (const line of linesOf(bytes)) {
+    seen += 1;
+    if (seen > LINES_CHECKED) break;
+    if (before !== undefined) {
+      if (seen === 2 && (bytes[line.start] !== OPEN || actionOf(bytes, line) !== undefined)) return undefined;
+      before = undefined;
+      continue;
+    }
+    const action = actionOf(bytes, line);
+    if (action === undefined || (seen === 1 && !ADDING.includes(action.name))) return undefined;
+    if (action.name !== 'delete') before = action;
+  }
   return new Bulk();
 }
 

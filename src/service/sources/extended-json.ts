@@ -29,6 +29,9 @@ const INTEGER = /^-?\d{1,19}$/;
 const DOUBLE = /^(?:-?(?:\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?|Infinity)|NaN)$/;
 const DECIMAL = /^(?:-?(?:\d{1,40}(?:\.\d{1,40})?(?:E[+-]?\d{1,4})?|Infinity)|NaN)$/;
 
+/** A day, with a time or without, and what is behind that: its zone. */
+const DATE = /^[+-]?\d{4,6}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
+
 type Meaning = (value: unknown, form: JsonObject) => string | undefined;
 
 const textMeant: Meaning = (value) => (typeof value === 'string' ? JSON.stringify(value) : undefined);
@@ -77,8 +80,15 @@ function dateMeant(value: unknown): string | undefined {
     const long = Object.keys(value).length === 1 ? (value as JsonObject)['$numberLong'] : undefined;
     return typeof long === 'string' && INTEGER.test(long) ? dateText(BigInt(long)) : undefined;
   }
-  const ms = typeof value === 'string' && /^[+-]?\d{4,6}-\d\d-\d\d/.test(value) ? Date.parse(value) : value;
+  const ms = typeof value === 'string' ? msOf(value) : value;
   return typeof ms === 'number' && Number.isSafeInteger(ms) ? dateText(BigInt(ms)) : undefined;
+}
+
+/** One without a zone is of UTC, as MongoDB has it, wherever this runs. */
+function msOf(text: string): number | undefined {
+  const parts = DATE.exec(text);
+  if (parts === null) return undefined;
+  return Date.parse(text.includes('T') && parts[1] === undefined ? `${text}Z` : text);
 }
 
 function binaryMeant(value: unknown, form: JsonObject): string | undefined {

@@ -19,7 +19,7 @@ describe('casts to INT, INTEGER, FLOAT and REAL', () => {
     ['SELECT CAST(12345678901234567.9::DECIMAL(38, 4) AS INT)::VARCHAR', ['12345678901234567']],
     ['SELECT CAST(sum(amount) AS int), CAST(count(*) FILTER (WHERE amount > 10) AS int) FROM orders', [19, 1]],
     // The engine's own way to write it, and its types, round.
-    ['SELECT 1.9::int, CAST(1.9 AS bigint), 1.9::int4, CAST(3.5 AS SMALLINT)', [2, 1, 2, 4]],
+    ['SELECT 1.9::int, CAST(1.9 AS bigint), 1.9::int4, CAST(3.5 AS SMALLINT)', [2, 2, 2, 4]],
     ["SELECT [1.9]::FLOAT[], {'a': 1}::STRUCT(a INT), CAST([1] AS INT[])", [[1.9], { a: 1 }, [1]]],
     ['SELECT CAST({int: 1} AS STRUCT(int VARCHAR))', [{ int: '1' }]],
     ["SELECT regexp_extract('a1', '[0-9]')::int, CAST('5' AS int)::int, TRY_CAST(5 AS int)::varchar::int", [1, 5, 5]],

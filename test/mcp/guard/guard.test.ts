@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import type { ToolResult } from '../../../src/mcp/fence.ts';
 import { canShowForms, elicitingHuman } from '../../../src/mcp/guard/guard.ts';
 import { createApprovals } from '../../../src/mcp/guard/signed-states.ts';
-import { fakeClient, notFound } from '../fake-client.ts';
+import { fakeClient } from '../fake-client.ts';
 
 import { ARGS, desk, expectUntouched, shop, typed } from './guard-desk.ts';
 
@@ -98,8 +98,9 @@ describe('a tool that deletes', () => {
   it('asks also where the named documents cannot be counted', async () => {
     const service = fakeClient({
       getCollection: () => ({ name: 'orders', stats: { doc_count: 3 } }),
+      // As an earlier service, which selects by conditions only.
       selectDocuments: () => {
-        throw notFound('There is no endpoint at this path.');
+        throw new ApiError('invalid_input', '"where": it is missing.');
       },
       runQuery: () => {
         throw new ApiError('query_timeout', 'no');

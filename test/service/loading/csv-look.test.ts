@@ -176,6 +176,8 @@ describe('lines above a table', () => {
     ['a separator behind each row', ['a,b,c', '1,2,3,', '4,5,6,', '7,8,9,', '1,1,1,'], 0],
     ['rows that lack their last cells', ['a,b,c', '1', '2,3', '4', '5,6', '7'], 5],
     ['text with separators', ['text', 'x', 'y, z', 'w'], 2],
+    ['text alone, with a separator in each', ['note', 'Hello, Bob', 'Hi, Ann', 'Bye, Joe'], 0],
+    ['names of rows, which it does not name', ['a,b', 'r1,x,y', 'r2,u,v', 'r3,p,q'], 0],
   ])('are none where the first line has the names: %s', async (_, all, added) => {
     expect((await loads.load(await loads.create('docs'), lines(...all))).added).toBe(added);
   });

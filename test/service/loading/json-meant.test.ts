@@ -63,6 +63,28 @@ describe('MongoDB extended JSON in a file', () => {
     ]);
   });
 
+  test('has times of UTC where no zone is said, wherever this runs; what is no time stays', async () => {
+    const name = await bench.create();
+    const texts = ['2024-07-01T08:00:00', '2024-07-01T10:00:00.5+0200', '2024-07-01', '2024-07-01 (noon)'];
+    const lines = texts.map((text, n) =>
+      JSON.stringify({ _id: `${n}`, ...(n < 3 ? { t: { $date: text } } : { u: { $date: text } }) }),
+    );
+    const { TZ } = process.env;
+    process.env['TZ'] = 'America/New_York';
+    try {
+      const { sample } = await bench.load(name, lines.join('\n'), { format: 'jsonl', sample: 10 });
+      expect(sample?.map(({ t, u }) => t ?? u)).toEqual([
+        '2024-07-01T08:00:00.000Z',
+        '2024-07-01T08:00:00.500Z',
+        '2024-07-01T00:00:00.000Z',
+        { $date: '2024-07-01 (noon)' },
+      ]);
+    } finally {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    }
+  });
+
   test('is that of the whole file: an object in a field with other values, or of a form that is none, stays', async () => {
     const name = await bench.create();
     const lines = [
@@ -100,10 +122,12 @@ describe('lines for the bulk API of Elasticsearch', () => {
     expect(row).toEqual({ c: 12_001, s: (12_000 * 11_999) / 2 - 5 });
   });
 
-  test('are none where the first line is not followed by a document, or tells of something else', async () => {
-    for (const text of ['{"index":{"_id":"1"}}\n{"index":{"_id":"2"}}\n', '{"index":{"name":"a"}}\n{"n":1}\n']) {
-      const name = await bench.create();
-      expect(await bench.load(name, text, { format: 'jsonl' })).toMatchObject({ added: 2 });
-    }
+  test.each([
+    ['the first line is not followed by a document', 2, '{"index":{"_id":"1"}}\n{"index":{"_id":"2"}}\n'],
+    ['it tells of something else', 2, '{"index":{"name":"a"}}\n{"n":1}\n'],
+    ['others tell of something else', 3, '{"create":{"version":1}}\n{"update":{"n":1}}\n{"close":{"n":2}}\n'],
+  ])('are none where %s', async (_, added, text) => {
+    const name = await bench.create();
+    expect(await bench.load(name, text, { format: 'jsonl' })).toMatchObject({ added });
   });
 });

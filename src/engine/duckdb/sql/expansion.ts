@@ -23,8 +23,8 @@ export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),
   ['format_iso8601', 3],
-  ['to_int_', 12],
-  ['try_to_int_', 12],
+  ['to_int_', 11],
+  ['try_to_int_', 11],
   ['typeof', 16],
   ['greatest', 2],
   ['least', 2],

@@ -26,15 +26,15 @@ export const TRY_TO_INT = 'try_to_int_';
 const FRACTION = '^(\\s*[-+]?)([0-9]*)[.][0-9]+\\s*$';
 const AS_TEXT = 'CAST(v AS VARCHAR)';
 // Most texts have no point: these are cast as they are, and an error names their column.
-const HAS_FRACTION = `contains(${AS_TEXT}, '.') AND system.main.regexp_matches(${AS_TEXT}, '${FRACTION}')`;
+const HAS_POINT = `contains(${AS_TEXT}, '.')`;
 const WHOLE_TEXT = `system.main.regexp_replace(${AS_TEXT}, '${FRACTION}', '\\10\\2')`;
 const WHOLE_JSON = `CAST(system.main.regexp_replace(${AS_TEXT}, '^("?[-+]?[0-9]+)[.][0-9]+("?)$', '\\1\\2') AS JSON)`;
 const toInt = (
   cast: string,
 ) => `(v) AS CASE WHEN ${ENGINE_TYPE} IN ('DOUBLE', 'FLOAT') THEN ${cast}(trunc(TRY_CAST(v AS DOUBLE)) AS BIGINT)
   WHEN regexp_matches(${ENGINE_TYPE}, '^DECIMAL\\([0-9,]*\\)$') THEN ${cast}(split_part(${AS_TEXT}, '.', 1) AS BIGINT)
-  WHEN ${ENGINE_TYPE} = 'VARCHAR' AND ${HAS_FRACTION} THEN ${cast}(${WHOLE_TEXT} AS BIGINT)
-  WHEN ${ENGINE_TYPE} = 'JSON' AND contains(${AS_TEXT}, '.') THEN ${cast}(${WHOLE_JSON} AS BIGINT)
+  WHEN ${ENGINE_TYPE} = 'VARCHAR' AND ${HAS_POINT} THEN ${cast}(${WHOLE_TEXT} AS BIGINT)
+  WHEN ${ENGINE_TYPE} = 'JSON' AND ${HAS_POINT} THEN ${cast}(${WHOLE_JSON} AS BIGINT)
   ELSE ${cast}(v AS BIGINT) END`;
 /** By name: what `forms.ts` writes in the place of casts. */
 export const CAST_MACROS: readonly (readonly [string, readonly string[]])[] = [
@@ -49,7 +49,7 @@ export const CASTS: readonly CompatFunction[] = [
     name: 'CAST',
     example: "CAST('9780439023481' AS int) + CAST(1.9 AS int)",
     gives: 9780439023482,
-    note: 'INT, INTEGER, FLOAT and REAL have 64 bits; 32 where the engine takes no more. CAST to INT or BIGINT leaves out a fraction; x::INT rounds.',
+    note: 'INT, INTEGER, FLOAT and REAL have 64 bits; 32 where the engine takes no more. CAST to INT leaves out a fraction; x::INT and BIGINT round.',
   },
   { name: 'TRY_CAST', listedWith: 'CAST', example: "TRY_CAST('x' AS int)", gives: null },
   { name: 'STATIC_CAST', listedWith: 'CAST', example: 'STATIC_CAST(1.7 AS int)', gives: 1 },

@@ -16,9 +16,6 @@ const WIDE: ReadonlyMap<string, string> = new Map([
   ['real', 'DOUBLE'],
 ]);
 
-/** Types of 64 bits without a fraction. */
-const WHOLE: ReadonlySet<string> = new Set(['int', 'integer', 'bigint', 'long', 'int8', 'int64']);
-
 /** The words of a type, from its first token to its last, that have a wider one. */
 function wideWords(list: TokenList, first: number, last: number): Edit[] {
   const edits: Edit[] = [];
@@ -47,7 +44,7 @@ export function castEdits(list: TokenList, index: number, isAsWritten: (token: T
   if (!isMark(list[index + 1], '(') || as === -1 || type === undefined || list[close] === undefined) return [];
   const plain = name === wordOf(call) ? [] : replacing(call, call, name);
   if (isAsWritten(type)) return plain;
-  if (as + 2 !== close || !WHOLE.has(wordOf(type))) return [...plain, ...wideWords(list, as + 1, close - 1)];
+  if (as + 2 !== close || WIDE.get(wordOf(type)) !== 'BIGINT') return [...plain, ...wideWords(list, as + 1, close - 1)];
   return [...replacing(call, call, name === 'cast' ? TO_INT : TRY_TO_INT), ...replacing(list[as], type, '')];
 }
 
