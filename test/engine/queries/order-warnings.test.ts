@@ -80,6 +80,7 @@ function orderOf(n: number) {
     file: `img${n}`,
     ratio: `${n}:9`,
     film: `${n} ${['Monkeys', 'Idiots', 'Samurai', 'Tails', 'Days'][n % 5] ?? ''}`,
+    street: `${n} ${['Oak', 'Elm', 'Main'][n % 3] ?? ''}`,
     title: `${n} reasons to stay`,
     seconds: 1_704_067_200 + n * 86_400,
     millis: `${1_704_067_200_000 + n * 86_400_000}`,
@@ -251,7 +252,7 @@ test.each([
 test.each([
   'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
   'SELECT max(title), max(phone), max(address), min(empty) FROM orders',
-  'SELECT max(seat), max(file), max(ratio), max(film), max(hour24) FROM orders',
+  'SELECT max(seat), max(file), max(ratio), max(film), max(street), max(hour24) FROM orders',
   'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, address',
   "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.02.0' AND iso > '2025-07-03'",
   'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',

@@ -162,7 +162,9 @@ function units(seen: Seen): Scale | undefined {
   const found = [...new Set(all.map(({ unit }) => unit))];
   if (found.every((unit) => unit === '')) return undefined;
   const family = FAMILIES.find((one) => found.every((unit) => one[unit.toLowerCase()] !== undefined));
-  if (family === undefined && found.length > UNITS_MAX) return undefined;
+  // Words with a capital are names, such as those of streets.
+  const areNames = found.length > 1 && found.some((unit) => /^\p{Lu}\p{Ll}/u.test(unit));
+  if (family === undefined && (found.length > UNITS_MAX || areNames)) return undefined;
   const isPointed = all.every(({ number }) => numbersIn(number)[0] !== undefined);
   const way = (text: string): Place | undefined => {
     const { number = '', unit = '' } = divided(text) ?? {};
