@@ -8,10 +8,12 @@ const WARNINGS_MAX = 12;
 const WARNING_CHARS_MAX = 800;
 /** Fields with strays that are named, of each collection. */
 const FIELDS_MAX = 5;
+/** Names of files that have the same warning. */
+const NAMES_MAX = 3;
 
-/** For `next`, if there are warnings. */
-export const WARNINGS_HINT =
-  'read warnings: what SQL computes does not see values that do not fit as they are, and lambdas over a field of another type may answer otherwise';
+const READ = 'read warnings';
+const OF_TYPES =
+  'what SQL computes does not see values that do not fit as they are, and lambdas over a field of another type may answer otherwise';
 
 /** A warning of values that do not fit their field, in its parts. */
 interface Stray {
@@ -28,19 +30,24 @@ interface Stray {
  * those of values that do not fit are one for each collection.
  */
 export class Warnings {
-  readonly #warnings = new Map<string, number>();
+  readonly #warnings = new Map<string, { count: number; of: Set<string> }>();
   /** By collection, and by path. */
   readonly #strays = new Map<string, Map<string, Stray & { count: number }>>();
 
-  /** `warnings`: as received; anything but text is left out. */
-  add(warnings: unknown): void {
+  /** `warnings`: as received; anything but text is left out. `of`: what they are said of, if that is one of several. */
+  add(warnings: unknown, of?: string): void {
     for (const warning of Array.isArray(warnings) ? warnings : []) {
       if (typeof warning !== 'string') continue;
       const [, digits = '', text = warning] = /^(\d[\d,]*)( .*)$/s.exec(warning) ?? [];
       const count = Number(digits.replaceAll(',', ''));
       const stray = strayIn(text);
-      if (stray === undefined) addTo(this.#warnings, text, (before = 0) => before + count);
-      else {
+      if (stray === undefined) {
+        const names = of === undefined ? [] : [of];
+        addTo(this.#warnings, text, (before) => ({
+          count: (before?.count ?? 0) + count,
+          of: new Set([...(before?.of ?? []), ...names]),
+        }));
+      } else {
         const ofCollection = this.#strays.get(stray.collection) ?? new Map<string, Stray & { count: number }>();
         addTo(ofCollection, stray.path, (before) => ({ ...stray, ...before, count: (before?.count ?? 0) + count }));
         addTo(this.#strays, stray.collection, () => ofCollection);
@@ -48,19 +55,33 @@ export class Warnings {
     }
   }
 
-  get isEmpty(): boolean {
+  /** For `next`. */
+  get hints(): readonly string[] {
+    if (this.#isEmpty) return [];
+    const isOfTypes =
+      this.#strays.size > 0 || [...this.#warnings.keys()].some((text) => / types? | was [A-Z]/.test(text));
+    return [isOfTypes ? `${READ}: ${OF_TYPES}` : READ];
+  }
+
+  get #isEmpty(): boolean {
     return this.#warnings.size + this.#strays.size === 0;
   }
 
   /** For the data of an answer. */
   shown(): { warnings?: string[] } {
-    if (this.isEmpty) return {};
+    if (this.#isEmpty) return {};
     const strays = [...this.#strays].map(([collection, fields]) => strayLine(collection, [...fields.values()]));
     const others = [...this.#warnings].map(
-      ([text, count]) => `${count > 0 ? count.toLocaleString('en-US') : ''}${text}`,
+      ([text, { count, of }]) => `${namesBefore([...of])}${count > 0 ? count.toLocaleString('en-US') : ''}${text}`,
     );
     return { warnings: [...strays, ...others].map((text) => cutText(visibleText(text), WARNING_CHARS_MAX)) };
   }
+}
+
+function namesBefore(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const more = names.length - NAMES_MAX;
+  return `${names.slice(0, NAMES_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}: `;
 }
 
 /** Keys beyond the limit are dropped: a service that always says something new must not fill the memory. */
@@ -105,7 +126,8 @@ function strayLine(collection: string, fields: readonly (Stray & { count: number
 export function warned(shown: Fenced, given: unknown): Fenced {
   const warnings = new Warnings();
   warnings.add(given);
-  if (warnings.isEmpty) return shown;
-  const next = shown.next === undefined ? `${WARNINGS_HINT}.` : `${WARNINGS_HINT}; ${shown.next}`;
+  const [hint] = warnings.hints;
+  if (hint === undefined) return shown;
+  const next = shown.next === undefined ? `${hint}.` : `${hint}; ${shown.next}`;
   return { ...shown, data: { ...shown.data, ...warnings.shown() }, next };
 }

@@ -25,6 +25,16 @@ test('the same of several writes is said once, added up, and of strays in one li
   });
 });
 
+test('of files the names are said, of many the first', () => {
+  const warnings = new Warnings();
+  warnings.add(['2 rows are odd.', 'Only here.'], 'a.csv');
+  for (const name of ['a.csv', 'b.csv', 'c.csv', 'd.csv', 'e.csv']) warnings.add(['2 rows are odd.'], name);
+  expect(warnings.shown().warnings).toEqual(['a.csv, b.csv, c.csv and 2 more: 12 rows are odd.', 'a.csv: Only here.']);
+  expect(warnings.hints).toEqual(['read warnings']);
+  warnings.add([stray('1 value', '"n"', 'a')], 'a.csv');
+  expect(warnings.hints).toEqual([expect.stringContaining('read warnings: what SQL computes does not see')]);
+});
+
 test('of many fields some are named', () => {
   const warnings = new Warnings();
   warnings.add(Array.from({ length: 7 }, (_, at) => stray('1 value', `"f${at}"`, 'a')));

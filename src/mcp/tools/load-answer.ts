@@ -1,7 +1,6 @@
 import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
-import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing, type Found } from './addressing.ts';
 import { identifier } from './infer.ts';
 import { count, type FileFacts, insideOf, type Load, type Target } from './load.ts';
@@ -212,7 +211,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
-    ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
+    ...load.warnings.hints,
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');

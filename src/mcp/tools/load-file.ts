@@ -55,7 +55,7 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
   };
   tell(0, 0);
   for (const [index, { found, target }] of plan.entries()) {
-    const load = newLoad(target, shared);
+    const load = newLoad(target, shared, plan.length > 1 ? found.name : undefined);
     const one: LoadedFile = { found, load, facts: undefined };
     try {
       one.facts = await loadOne(context, one, { ...input, skip: index === 0 ? (input.skip ?? 0) : 0 }, tell);

@@ -1,6 +1,5 @@
 import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
-import { WARNINGS_HINT } from '../write-warnings.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
 import { fieldsAddressed, otherIdsHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
@@ -75,7 +74,7 @@ export async function presentLoads(
         : []),
       ...(failures > 0 ? ['what failed is not in'] : []),
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
-      ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
+      ...(loaded[0]?.load.warnings.hints ?? []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
       ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.format_params?.list_path === undefined
         ? ['of a file with a list_path, the items of that list are the documents']

@@ -190,7 +190,7 @@ function note(load: Load, { entries, added, replaced }: LoadProgress): void {
 function take(load: Load, result: LoadResult, file: DocumentFile): void {
   note(load, result);
   load.withoutId = result.without_id;
-  load.warnings.add(result.warnings);
+  load.warnings.add(result.warnings, load.name);
   const refused = result.refused.toSorted((one, other) => one.at - other.at);
   for (const { at, _id, error } of refused) fail(load, at, _id, file.problemAt?.(at) ?? error);
   load.failures = result.refused_count;

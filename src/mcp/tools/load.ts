@@ -37,6 +37,8 @@ export interface Load {
   failures: number;
   /** Room left in the answer for reasons. */
   room: Room;
+  /** Of the file, if it is one of several. */
+  name?: string | undefined;
   warnings: Warnings;
   /** Whether this load created the collection. */
   isCreated: boolean;
@@ -71,9 +73,10 @@ export function newShared(): Shared {
   return { warnings: new Warnings(), room: new Room(FAILED_ROOM) };
 }
 
-export function newLoad(target: Target, shared: Shared): Load {
+export function newLoad(target: Target, shared: Shared, name?: string): Load {
   return {
     target,
+    name,
     entries: 0,
     counts: {},
     withoutId: 0,
