@@ -95,6 +95,7 @@ const CALLS: readonly (readonly [string, string])[] = [
   ['get_type', 'get_type(1)::VARCHAR'],
   ['switch', "switch(1, MAP {1: 'a'}, 'b')"],
   ...each('greatest least', (name) => `${name}(1, 2)`),
+  ...each('greatest_of_ least_of_', (name) => `${name}([1, 2])`),
   ...each('hamming mismatches', (name) => `${name}('abc', 'abd')`),
   ...each('like_escape ilike_escape not_like_escape not_ilike_escape', (name) => `${name}('a', 'a', '$')`),
   ['nullif', 'nullif(1, 2)'],

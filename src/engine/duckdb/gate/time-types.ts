@@ -25,7 +25,7 @@ export function timeTypeOf(type: string | undefined): TimeType | undefined {
 }
 
 const TIMES =
-  /^(?:now|today|get_current_timestamp|transaction_timestamp|current_(?:date|timestamp|localtimestamp)|make_(?:date|timestamp\w*)|to_timestamp|(?:try_)?strptime|date_trunc|datetrunc|last_day|time_bucket)$/;
+  /^(?:now|today|get_current_timestamp|transaction_timestamp|current_(?:date|timestamp|localtimestamp)|make_date|to_timestamp|(?:try_)?strptime|date_trunc|datetrunc|last_day|time_bucket)$|^make_timestamp/;
 const TEXTS =
   /^(?:->>|\|\||json_extract_string|lower|lcase|upper|ucase|l?r?trim|concat|concat_ws|substr|substring|left|right|replace|regexp_(?:replace|extract)|strftime|string_agg|group_concat|split_part|[lr]pad|reverse|array_to_string)$/;
 /** Functions that give what their first argument is, and those that give an item of it, or a list. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
 
 /** What makes a time of a number; each takes another unit. */
-const OF_NUMBERS = /\b(?:to_timestamp|make_timestamp(?:_ms|_ns|tz)?|epoch_ms)\s*\(/i;
+const OF_NUMBERS = /to_timestamp|make_timestamp|epoch_ms/i;
 const ROWS_MAX = 100;
 
 /** What makes a time of text. */

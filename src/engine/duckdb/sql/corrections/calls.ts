@@ -49,7 +49,7 @@ const functionName: Correct = (faulty) => {
 /** A time that is read as text. */
 const readTime: Correct = (faulty) => {
   const { said, list, at } = faulty;
-  const isRead = /^No function matches .*\b(?:try_)?strptime\((?:DATE|TIMESTAMP)/.test(said);
+  const isRead = said.startsWith('No function matches ') && /strptime\((?:DATE|TIMESTAMP)/.test(said);
   if (!isRead || !isCall(list, at) || !/strptime|parse|to_/.test(wordOf(list[at]))) return [];
   return [[instead(faulty, at, list.closeOf(at + 1) + 1, argumentsOf(faulty, at)[0] ?? '')]];
 };
@@ -89,7 +89,8 @@ const listCompared: Correct = (faulty) => {
 const listEqual: Correct = (faulty) => {
   const { said, list, at } = faulty;
   if (
-    !/^Type VARCHAR with value .* can't be cast to the destination type \S+\[\]/.test(said) ||
+    !said.startsWith('Type VARCHAR with value ') ||
+    !/ destination type \S+\[\]/.test(said) ||
     list[at]?.kind !== 'string'
   )
     return [];
