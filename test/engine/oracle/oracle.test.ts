@@ -181,7 +181,7 @@ test('answers are those of JavaScript over the documents, or say what they did n
           dispose();
         }
       }),
-      propertyRuns(100, 10),
+      propertyRuns(60, 10),
     );
   } finally {
     rmSync(copies, { recursive: true, force: true });
