@@ -42,11 +42,10 @@ export class Warnings {
       const count = Number(digits.replaceAll(',', ''));
       const stray = strayIn(text);
       if (stray === undefined) {
-        const names = of === undefined ? [] : [of];
-        addTo(this.#warnings, text, (before) => ({
-          count: (before?.count ?? 0) + count,
-          of: new Set([...(before?.of ?? []), ...names]),
-        }));
+        addTo(this.#warnings, text, (before = { count: 0, of: new Set<string>() }) => {
+          if (of !== undefined) before.of.add(of);
+          return { count: before.count + count, of: before.of };
+        });
       } else {
         const ofCollection = this.#strays.get(stray.collection) ?? new Map<string, Stray & { count: number }>();
         addTo(ofCollection, stray.path, (before) => ({ ...stray, ...before, count: (before?.count ?? 0) + count }));

@@ -28,7 +28,7 @@ export function hasTotalWord(cell: string | null): boolean {
 export const isTotal = (first: string) => first.length <= TOTAL_CHARS_MAX && TOTAL.test(first.trim());
 
 /** What to tell of the last row of a table, if it seems to sum up the others; `first` is the text of its first cell. */
-export function totalNote(first: string, place: string): string | undefined {
+function totalNote(first: string, place: string): string | undefined {
   if (!isTotal(first)) return undefined;
   return `The last row (${place}) begins with ${JSON.stringify(first)}: if it sums up the others, leave it out of sums and counts, or delete it.`;
 }

@@ -315,7 +315,7 @@ function inSelect(origins: Origins, select: Node, column: Column, look: Look): F
 }
 
 /** The columns of a star that is all of a collection; undefined: it is something else. */
-export function columnsOfStar({ tables }: Pick<Origins, 'tables'>, select: Node): readonly string[] | undefined {
+function columnsOfStar({ tables }: Pick<Origins, 'tables'>, select: Node): readonly string[] | undefined {
   const [star] = nodesOf(select['select_list']);
   const from = select['from_table'];
   const table = isNode(from) ? tables.get(from) : undefined;

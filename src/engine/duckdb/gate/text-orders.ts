@@ -1,6 +1,6 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
-import { unitTaken } from '../sql/corrections/epochs.ts';
+import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import {
@@ -156,8 +156,6 @@ export function textUses(
   return { orders, casts, epochs, mixed, days, equalities, groups };
 }
 
-/** Smaller numbers are none of seconds since 1970 that anybody tells from milliseconds. */
-const EPOCH_MIN = 1e8;
 const EPOCHS_MAX = 3;
 const A_NUMBER = /^(?:U?(?:BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL.*|VARCHAR)$/;
 
@@ -168,7 +166,7 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
       [left, right],
       [right, left],
     ])
-      if (Number(constantOf(other) ?? 0) >= EPOCH_MIN)
+      if (Number(constantOf(other) ?? 0) >= UNIT_LEAST)
         for (const { written } of sourcesOf(walk.origins, bare(side), scope).fields) walk.apart.add(written);
     return;
   }
@@ -213,11 +211,11 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], 
   const more = beside !== undefined && hasSeveral(beside) ? { beside } : {};
   for (const one of found) {
     const origin = { ...one, ...more };
-    const { table, path } = origin;
+    const { path } = origin;
     if (isZoned(origin)) continue;
     // Ids are sorted for some order, whichever.
     if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
-    const at = walk.found.findIndex((one) => one.table === table && one.path.join('\n') === path.join('\n'));
+    const at = walk.found.findIndex((one) => isSameField(one, origin));
     // What it is compared with says more.
     if (at === -1) walk.found.push({ ...origin, other });
     else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
@@ -251,6 +249,9 @@ function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
     }
   }
 }
+
+const isSameField = (one: TextField, other: TextField) =>
+  one.table === other.table && one.path.join('\n') === other.path.join('\n');
 
 /** Whether values come from more than one field. */
 const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
@@ -291,8 +292,7 @@ function noteCast(walk: Walk, node: Node, scope: Scope | undefined): void {
 
 /** Several of them as one. */
 export function together(one: Sources, other: Sources): Sources {
-  const isNew = ({ table, path }: Origin) =>
-    !one.fields.some((known) => known.table === table && known.path.join('\n') === path.join('\n'));
+  const isNew = (field: Origin) => !one.fields.some((known) => isSameField(known, field));
   return { fields: [...one.fields, ...other.fields.filter(isNew)], isComputed: one.isComputed || other.isComputed };
 }
 

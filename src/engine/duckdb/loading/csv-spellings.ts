@@ -47,10 +47,10 @@ function noteOf(name: string, texts: readonly string[]): string | undefined {
   const operand = quoteName(name);
   const values = texts.map((text) => ({ text, isRead: PLAIN.test(text) }));
   if (isMost((text) => NUMBER.test(text)) && texts.some((text) => SPELLED.test(text)))
-    return inWords(name, texts, readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, values));
+    return inWords(name, texts, readingFor({ operand, type: 'DOUBLE' }, values));
   if (!isMost((text) => DAY.test(text))) return undefined;
   const days = texts.map((text) => ({ text, isRead: false }));
-  return inWords(name, texts, readingFor({ operand, type: 'TIMESTAMP', range: [0, 0] }, days));
+  return inWords(name, texts, readingFor({ operand, type: 'TIMESTAMP' }, days));
 }
 
 function spacedNote(name: string, text: string): string {

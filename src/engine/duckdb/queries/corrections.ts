@@ -162,7 +162,7 @@ async function readApart(
 }
 
 /** The cast at a token; a field there that is compared with a time counts as one without a cast. */
-function castNear(written: Pick<Faulty, 'sql' | 'list'>, at: number, isTime: boolean): casts.Cast | undefined {
+function castNear(written: Pick<Faulty, 'sql' | 'list'>, at: number, isTime: boolean): casts.WrittenCast | undefined {
   const cast = casts.castAt(written, at) ?? casts.castAt(written, at + 1);
   if (cast !== undefined || !isTime) return cast;
   let end = at + 1;

@@ -4,6 +4,7 @@ import {
   epochCall,
   mixedCall,
   SECONDS_MAX,
+  UNIT_LEAST,
   UNITS_FROM,
   type Unit,
   unitOf,
@@ -17,9 +18,6 @@ import { type Data, fieldSql, ROWS_MAX, rowsOf } from './text-values.ts';
  */
 
 export const SINCE_1970 = ' since 1970';
-
-/** Of smaller numbers no unit can be told. */
-const EPOCH_LEAST = 1e8;
 
 /** What makes a time of a field, and why. */
 export interface EpochReading {
@@ -72,7 +70,7 @@ async function unitsOf(fields: readonly Origin[], taken: Unit | undefined, data:
 async function rightIn(field: Origin, taken: Unit | undefined, data: Data): Promise<UnitSeen | undefined> {
   if (isText(field) || taken === undefined) return undefined;
   const [least = 0, most = 0] = (await firstRow(field, data, ['min(v)', 'max(v)'])).map(Number);
-  const isRight = least >= EPOCH_LEAST && unitOf(least) === taken && unitOf(most) === taken;
+  const isRight = least >= UNIT_LEAST && unitOf(least) === taken && unitOf(most) === taken;
   return isRight ? { unit: taken, example: whole(least) } : undefined;
 }
 
@@ -84,7 +82,7 @@ async function unitsIn(field: Origin, data: Data): Promise<{ units: UnitSeen[]; 
   });
   // Times of the years around 1970 in a smaller unit look like seconds.
   const isUnclear = `abs(${number}) > ${SECONDS_MAX} AND abs(${number}) < ${UNITS_FROM[2]?.[0] ?? 0}`;
-  const unclear = `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${EPOCH_LEAST})`;
+  const unclear = `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${UNIT_LEAST})`;
   const row = await firstRow(field, data, [...least, unclear]);
   const units = UNITS_FROM.flatMap(([, unit], at) => {
     const example = Number(row[at] ?? Number.NaN);

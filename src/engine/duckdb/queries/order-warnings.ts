@@ -49,7 +49,7 @@ export async function textWarnings(
     if (said !== undefined) warnings.push(said);
   }
   for (const { written, call, sources } of mixed) {
-    const reading = await readingOf({ operand: written, type: 'DOUBLE', range: [0, 0] }, sources, data);
+    const reading = await readingOf({ operand: written, type: 'DOUBLE' }, sources, data);
     if (reading === undefined || reading === 'right' || reading.apart === undefined) continue;
     warnings.push(`${call} also takes the decimal points of what is a number. ${reading.said ?? ''}`);
   }
@@ -72,7 +72,7 @@ async function besideSaid(
   data: Data,
 ): Promise<string> {
   if (sql === undefined || type === undefined || !said.includes(sql)) return said;
-  const reading = await readingOf({ operand, type, range: [0, 0] }, beside, data);
+  const reading = await readingOf({ operand, type }, beside, data);
   if (reading === undefined || reading === 'right' || reading.sql === sql) return said;
   if (reading.sql !== undefined) return said.replace(sql, () => reading.sql ?? '');
   return `${said.slice(0, said.lastIndexOf('. ') + 1)} ${sentence(reading.said ?? '')}`;
@@ -94,7 +94,7 @@ function wholeSaid({ written, type }: TextOrder): string {
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; undefined: none but words. */
 async function nullsOf(cast: TextCast, data: Data): Promise<string | undefined> {
   const { written: operand, type, sources } = cast;
-  const asked: Cast = { operand, type, range: [0, 0] };
+  const asked: Cast = { operand, type };
   for (const field of sources.fields.filter(isText)) {
     const values = (await fewTextsOf(field, [type], data)).map(sampled);
     const lost = values.filter((one) => !one.isRead && hasDigit(one));
@@ -120,7 +120,7 @@ async function shortYearsSaid(
   [first]: readonly { text: string }[],
   data: Data,
 ): Promise<string> {
-  const how = await howToRead({ operand, type, range: [0, 0] }, sources, data, isTry);
+  const how = await howToRead({ operand, type }, sources, data, isTry);
   const such = quoteText(first?.text ?? '');
   return `${operand}${TEXT_SUCH_AS}${such}, ${FIRST_FOR_YEAR}: years below 100 are wrong.${how}`;
 }

@@ -237,8 +237,9 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const ofValues = await orNothing(turn, async () => {
       const { textUses } = opened.passed;
-      const orders = await textWarnings(textUses, values, dataOf(names, connection));
-      const alike = await alikeWarnings(textUses, read.rows, values, dataOf(names, connection));
+      const data = dataOf(names, connection);
+      const orders = await textWarnings(textUses, values, data);
+      const alike = await alikeWarnings(textUses, read.rows, values, data);
       // What is known of the fields says more.
       const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
       return [...far, ...alike, ...orders];

@@ -80,7 +80,7 @@ const plainly = ({ sql }: Reading) => sql?.replace(/\bTRY_CAST\(/g, 'CAST(').rep
 const LOST_SHARE = 0.01;
 
 /** The reading of values, if the engine reads them by it. */
-export async function triedReading(cast: Cast, values: readonly Sampled[], data: Data): Promise<Reading | 'right'> {
+async function triedReading(cast: Cast, values: readonly Sampled[], data: Data): Promise<Reading | 'right'> {
   const reading = readingFor(cast, values);
   if (reading === 'right' || reading.sql === undefined) return reading;
   const { sql = '' } = asReading(readingFor({ ...cast, operand: 'v', type: engineType(cast.type) }, values));

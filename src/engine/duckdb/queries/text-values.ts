@@ -19,11 +19,10 @@ const LIST_COST = 10;
 const FEW_ROWS = 500;
 const FEW_VALUES = 100;
 /** Longer texts are none that a cast reads. */
-const CHARS_MAX = 64;
+export const TEXT_CHARS_MAX = 64;
 /** Documents, and different texts of them, that are compared with a text that none has: of each empty answer that asks for one. */
 const NEAR_ROWS = 5_000;
 const DISTINCT_MAX = 2_000;
-export const TEXT_CHARS_MAX = CHARS_MAX;
 
 /** The engine's type for one in the SQL of a caller: INT is wide here. */
 export const engineType = (type: string): string => (/^int(?:eger)?$/i.test(type) ? 'BIGINT' : type);
@@ -77,7 +76,7 @@ export async function textsWhere(
   { connection, ...data }: Data,
 ): Promise<string[]> {
   const from = `(SELECT * FROM ${data.viewOf(table)} LIMIT ${ROWS_MAX})`;
-  const sql = `SELECT ${expression}[:${CHARS_MAX}] AS v FROM ${from} WHERE ${condition} AND v IS NOT NULL LIMIT ${FEW_VALUES}`;
+  const sql = `SELECT ${expression}[:${TEXT_CHARS_MAX}] AS v FROM ${from} WHERE ${condition} AND v IS NOT NULL LIMIT ${FEW_VALUES}`;
   return (await rowsOf(connection, sql)).map(([text]) => String(text));
 }
 
@@ -91,7 +90,7 @@ export async function nearTexts(
   const wanted = texts.map((text) => by(quoteText(text))).join(', ');
   const from = fieldSql(path, data.viewOf(table), NEAR_ROWS);
   const isSame = `v IN (${texts.map(quoteText).join(', ')})`;
-  const few = `SELECT v, count(*) AS n FROM (${from}) WHERE length(v) <= ${CHARS_MAX} GROUP BY v ORDER BY ${isSame} DESC LIMIT ${DISTINCT_MAX}`;
+  const few = `SELECT v, count(*) AS n FROM (${from}) WHERE length(v) <= ${TEXT_CHARS_MAX} GROUP BY v ORDER BY ${isSame} DESC LIMIT ${DISTINCT_MAX}`;
   const sql = `SELECT v, n FROM (${few}) WHERE ${by('v')} IN (${wanted}) ORDER BY n DESC, v LIMIT ${FEW_VALUES}`;
   return (await rowsOf(connection, sql)).map(([text, count]) => ({ text: String(text), count: Number(count) }));
 }
@@ -113,13 +112,13 @@ async function readTexts(
   { connection, ...data }: Data,
   rows: number,
 ): Promise<SeenText[]> {
-  const isShort = `length(v) <= ${CHARS_MAX}`;
+  const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const reads = types.map(
     (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
   );
   const from = fieldSql(path, data.viewOf(table), rows);
-  const sql = `SELECT ${[`v[:${CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
+  const sql = `SELECT ${[`v[:${TEXT_CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   const rowsRead = await rowsOf(connection, sql);
   return rowsRead.map(([text, ...flags]) => ({ text: String(text), reads: flags.map((one) => one === true) }));
 }

@@ -3,10 +3,14 @@ import { nameOfToken, pathStart } from '../paths.ts';
 import { type TokenList, tokenList } from '../token-list.ts';
 import { type Faulty, type Range, textOf } from './faulty.ts';
 
-/** A cast, as it is written. */
+/** A cast of an expression. */
 export interface Cast {
   operand: string;
   type: string;
+}
+
+/** A cast, as it is written. */
+export interface WrittenCast extends Cast {
   /** Its tokens. */
   range: Range;
 }
@@ -18,7 +22,7 @@ export const isNumber = (type: string) => A_NUMBER.test(type);
 export const isTime = (type: string) => A_TIME.test(type);
 
 /** The cast that the token at an index is: CAST, TRY_CAST or `::`. */
-export function castAt(written: Pick<Faulty, 'sql' | 'list'>, at: number): Cast | undefined {
+export function castAt(written: Pick<Faulty, 'sql' | 'list'>, at: number): WrittenCast | undefined {
   const { list } = written;
   if (/^(?:try_)?cast$/.test(wordOf(list[at])) && isMark(list[at + 1], '(')) {
     const close = list.closeOf(at + 1);
@@ -43,7 +47,7 @@ function operandStart(list: TokenList, mark: number): number {
 }
 
 /** All casts in a text. */
-export function castsIn(written: Pick<Faulty, 'sql' | 'list'>): Cast[] {
+export function castsIn(written: Pick<Faulty, 'sql' | 'list'>): WrittenCast[] {
   return written.list.flatMap((_, at) => castAt(written, at) ?? []);
 }
 

@@ -4,12 +4,14 @@
 
 export type Unit = 'seconds' | 'milliseconds' | 'microseconds' | 'nanoseconds';
 
+/** Of smaller numbers no unit can be told. */
+export const UNIT_LEAST = 1e8;
 /** From where on a number is in a unit, if it is of the years 1973 to 5138; smaller ones may be in any. */
 export const UNITS_FROM: readonly (readonly [number, Unit])[] = [
   [1e17, 'nanoseconds'],
   [1e14, 'microseconds'],
   [1e11, 'milliseconds'],
-  [1e8, 'seconds'],
+  [UNIT_LEAST, 'seconds'],
 ];
 /** Seconds beyond the year 2106 are none that anybody has. */
 export const SECONDS_MAX = 2 ** 32;

@@ -128,7 +128,7 @@ function numbersSaid(
     const pair = misplaced(other === undefined || beside === undefined ? keyed : [...keyed, [other, beside]]);
     if (pair === undefined) continue;
     const sampled = values.map(({ text, isNumber }) => ({ text, isRead: isNumber }));
-    const reading = readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, sampled);
+    const reading = readingFor({ operand, type: 'DOUBLE' }, sampled);
     const {
       sql,
       said: how = '',
@@ -175,7 +175,7 @@ function daysSaid(
   }
   if ((days.length + iso.length) * 2 <= present.length) return undefined;
   const sampled = values.map(({ text, isTime }) => ({ text, isRead: isTime && A_DAY.test(text) }));
-  const reading = readingFor({ operand, type: 'TIMESTAMP', range: [0, 0] }, sampled);
+  const reading = readingFor({ operand, type: 'TIMESTAMP' }, sampled);
   if (reading === 'right' || (reading.sql === undefined && reading.said === undefined)) return undefined;
   const { sql, said = '', ways } = reading;
   if (isIso && iso.length === 0) {

@@ -177,7 +177,7 @@ function units(seen: Seen): Scale | undefined {
   };
   const values = all.map(({ number }) => ({ text: number, isRead: false }));
   const words = tried(seen, texts) === '' ? [] : [{ text: '', isRead: false }];
-  const reading = readingFor({ operand, type: 'DOUBLE', range: [0, 0] }, [...values, ...words]);
+  const reading = readingFor({ operand, type: 'DOUBLE' }, [...values, ...words]);
   const { sql, said = '' } = reading === 'right' ? {} : reading;
   const isOne = found.length === 1 || FAMILIES[0] === family;
   if (isOne) return { ways: [way], sql, said: sql === undefined ? said : `As a number: ${sql}.`, isTime: false };
