@@ -83,7 +83,7 @@ function renamings(known: readonly Argument[], given: Arguments): [string, strin
   return moved.filter(([, name]) => !Object.hasOwn(given, name) || moved.some(([alias]) => alias === name));
 }
 
-/** The arguments, with the API's object taken apart into its flattened fields, if none of these was sent beside it. */
+/** The arguments, with the API's object taken apart into its flattened fields, if none of what it has was sent beside it. */
 function flattened(known: readonly Argument[], sent: Arguments): Arguments {
   const wrapper = known.find(({ into }) => into !== undefined && Object.hasOwn(sent, into))?.into;
   if (wrapper === undefined || known.some(({ name }) => name === wrapper)) return sent;
@@ -91,10 +91,11 @@ function flattened(known: readonly Argument[], sent: Arguments): Arguments {
   const { [wrapper]: whole, ...rest } = sent;
   const shape = Object.fromEntries(inside.map(({ field, schema }) => [field, schema]));
   const fields = typeof whole === 'string' ? objectIn(shape, whole) : whole;
-  if (!isObject(fields) || inside.some(({ name }) => Object.hasOwn(rest, name))) return sent;
+  if (!isObject(fields)) return sent;
   const named = Object.entries(fields).map(([field, value]) => {
     return [inside.find((argument) => argument.field === field)?.name ?? field, value] as const;
   });
+  if (named.some(([name]) => Object.hasOwn(rest, name))) return sent;
   return { ...rest, ...Object.fromEntries(named) };
 }
 

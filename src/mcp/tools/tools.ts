@@ -1,6 +1,7 @@
 import type { Collection } from '../../contract/collections.ts';
 import type { WriteResult } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
+import type { QueryLambda } from '../../contract/lambdas.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
 import { holdsSecret } from '../../contract/secret.ts';
 import { shownEscape } from '../../contract/visible.ts';
@@ -22,6 +23,7 @@ import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
 import { impactTool } from './impact.ts';
 import { callIssuing } from './issued.ts';
+import { listsLambdas, presentLambdas } from './lambda-overview.ts';
 import { lambdasShown } from './lambda-shown.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
@@ -68,6 +70,7 @@ function toolOf(rowTool: RowTool): Tool {
       const answer = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
       const told = await lambdasShown(rowTool.operation, context, input, answer);
       if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
+      if (listsLambdas(rowTool.operation)) return presentLambdas(told as QueryLambda[]);
       if (rowTool.kind === 'list') {
         const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);
         return presentList(Array.isArray(told) ? told : [], BUDGET, mask);

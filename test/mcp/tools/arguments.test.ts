@@ -144,6 +144,7 @@ describe('readArguments()', () => {
     const sql = { query: 'SELECT :a', parameters: [{ name: 'a', value: 1 }] };
     expect(read('run_query', { sql })).toEqual({ sql });
     expect(read('run_query', { sql: JSON.stringify(sql) })).toEqual({ sql });
+    expect(read('run_query', { sql: 'SELECT :a', parameters: sql.parameters })).toEqual({ sql });
     expect(read('validate_query', { parameters: true, sql })).toEqual({ parameters: true, sql });
     expect(problem('run_query', { sql: { querry: 'SELECT 1' } })).toContain(
       'there is no argument "querry"; did you mean "query"?',

@@ -48,3 +48,21 @@ it('tells a default of null from none', async () => {
   expect(structured['items']).toMatchObject([{ sql: { default_parameters: declared } }]);
   expect(JSON.stringify(structured)).not.toContain('"name":"b","type":"string","value"');
 });
+
+it('lists lambdas in a line each: what each is for, its parameters and its SQL', async () => {
+  const lambda = { ...LAMBDA, lambda: 'per_day' };
+  const query = 'SELECT :day AS day -- as it is\nFROM (SELECT 1) AS t';
+  const parameters = [{ name: 'day', type: 'date', value: '2026-01-01' }];
+  await call('create_lambda', {
+    ...lambda,
+    description: 'Sales\nper day',
+    sql: { query, default_parameters: parameters },
+  });
+  const { text, structured } = await call('list_lambdas', {});
+  expect(text).toMatch(
+    /^commons\.per_day \(1 version, the latest of \d{4}-\d\d-\d\dT\d\d:\d\dZ\): "Sales per day"; :day date = "2026-01-01"; SELECT :day AS day -- as it is\\nFROM \(SELECT 1\) AS t$/m,
+  );
+  expect(text).toContain(':a string = null, :b string; SELECT');
+  expect(structured['items']).toContainEqual(expect.objectContaining({ name: 'per_day', version_count: 1 }));
+  expect((await call('list_workspace_lambdas', { workspace: 'commons' })).text).toContain('"Sales per day"; :day date');
+});
