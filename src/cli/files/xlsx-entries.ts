@@ -33,16 +33,11 @@ export interface XlsxOpened {
 export async function openXlsx(
   handle: FileHandle,
   bytes: number,
-  {
-    sheet: asked,
-    types = 'infer',
-    headerRow = 1,
-    idField,
-  }: Pick<FileRequest, 'sheet' | 'types' | 'headerRow' | 'idField'>,
+  { sheet: asked, types = 'infer', headerRow = 1 }: Pick<FileRequest, 'sheet' | 'types' | 'headerRow'>,
 ): Promise<XlsxOpened> {
   const zip = await Zip.open(handle);
   const workbook = await openWorkbook(zip, asked);
-  const table = new SheetTable(types, headerRow, idField === undefined);
+  const table = new SheetTable(types, headerRow);
   const rows = new Rows(workbook, table);
   async function* entries() {
     const { merges, spans } = await mergesOf(zip, workbook.part);

@@ -10,8 +10,6 @@ const CURRENCIES_MAX = 20;
 /** Integers from here on have more digits than workbooks keep; those far beyond are measures, and no numbers of things. */
 const LONG_MIN = 1e15;
 const LONG_MAX = 1e20;
-/** So few rows are no blocks. */
-const BLOCK_ROWS_MIN = 4;
 
 /** The first of some warnings that a column has each. */
 export function few(warnings: readonly string[]): string[] {
@@ -34,7 +32,6 @@ export class SheetRemarks {
   readonly #hiddenRows: [from: number, to: number][] = [];
   #hiddenRowCount = 0;
   #hiddenColumns: [from: number, to: number][] = [];
-  readonly #blocks = new Blocks();
 
   /** Takes columns that are hidden, before all rows. */
   hideColumns(from: number, to: number): void {
@@ -69,9 +66,8 @@ export class SheetRemarks {
     return made;
   }
 
-  /** Takes a row of the data; `leading` is the first column that has a name. */
-  noteRow({ at, cells, isHidden }: SheetRow, leading: number | undefined): void {
-    if (leading !== undefined) this.#blocks.add(cells, leading);
+  /** Takes a row of the data. */
+  noteRow({ at, isHidden }: SheetRow): void {
     if (isHidden !== true) return;
     this.#hiddenRowCount += 1;
     const last = this.#hiddenRows.at(-1);
@@ -79,11 +75,8 @@ export class SheetRemarks {
     else if (this.#hiddenRows.length <= RANGES_SHOWN) this.#hiddenRows.push([at, at]);
   }
 
-  /**
-   * `columns` are those of the data, `typed` those whose type is given, `hasOrder` says whether the rows are ordered by
-   * `_id`.
-   */
-  warnings(columns: readonly number[], shown: Shown, typed: ReadonlySet<number>, hasOrder: boolean): string[] {
+  /** `columns` are those of the data, `typed` those whose type is given. */
+  warnings(columns: readonly number[], shown: Shown, typed: ReadonlySet<number>): string[] {
     for (const column of typed) {
       const one = this.#columns.get(column);
       if (one !== undefined) one.padded = undefined;
@@ -97,7 +90,6 @@ export class SheetRemarks {
       ...told(({ currencies }, name) => (currencies === undefined ? undefined : currencyNote(currencies, name))),
       ...told(({ durations }, name) => (durations === 0 ? undefined : durationNote(durations, name))),
       ...this.#hiddenNotes(columns, shown),
-      ...this.#blocks.notes(shown, hasOrder),
     ];
   }
 
@@ -144,41 +136,4 @@ function currencyNote(currencies: ReadonlyMap<string, number>, name: string): st
 
 function durationNote(count: number, name: string): string {
   return `${name}: ${counted(count, 'values')} ${count === 1 ? 'is a length' : 'are lengths'} of time, in days: ${name} * 24 is hours.`;
-}
-
-/** Finds out whether the leading column has its values on the first row of each block only. */
-class Blocks {
-  #column: number | undefined;
-  #rows = 0;
-  #filled = 0;
-  #last: unknown;
-  #isBlocks = true;
-
-  add(cells: SheetRow['cells'], leading: number): void {
-    if (!this.#isBlocks) return;
-    this.#column = leading;
-    this.#rows += 1;
-    const value = cells.get(leading);
-    if (value === undefined) {
-      this.#isBlocks = this.#rows > 1;
-      return;
-    }
-    this.#filled += 1;
-    this.#isBlocks = typeof value === 'string' && value !== this.#last;
-    this.#last = value;
-  }
-
-  notes(shown: Shown, hasOrder: boolean): string[] {
-    const empty = this.#rows - this.#filled;
-    const isTold = this.#isBlocks && this.#rows >= BLOCK_ROWS_MIN && this.#filled >= 2 && empty >= this.#filled;
-    if (!isTold || this.#column === undefined) return [];
-    const name = shown(this.#column);
-    const some = `${empty.toLocaleString('en-US')} of ${counted(this.#rows, 'rows')}`;
-    const fill = hasOrder
-      ? `last_value(${name} IGNORE NULLS) OVER (ORDER BY _id ROWS UNBOUNDED PRECEDING) is that, while the collection has this one file`
-      : 'fill them down in the sheet, since the order of the rows is not stored beside another _id';
-    return [
-      `${name} is empty in ${some}, as where a label stands once above a block. If they mean the label above: ${fill}.`,
-    ];
-  }
 }

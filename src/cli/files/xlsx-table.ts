@@ -5,7 +5,8 @@ import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
-import { isTotal, Totals } from '../../service/ingest/totals.ts';
+import { type Form, formOf, type SeenRow } from '../../service/ingest/seen-rows.ts';
+import { TableLook, tableNotes } from '../../service/ingest/table-look.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { lettersOf } from './xlsx-columns.ts';
 import type { MergedCells, SheetRow, Span } from './xlsx-merges.ts';
@@ -34,7 +35,8 @@ export class SheetTable {
   /** The row of names. */
   #head: SheetRow = { at: 0, cells: new Map(), chars: 0 };
   #twoRowsNote: string | undefined;
-  #leading: number | undefined;
+  /** The first column that has a name. */
+  #leading = 0;
   /** The first rows; undefined: the row of names is none of a title. */
   #held: SheetRow[] | undefined = [];
   #heldChars = 0;
@@ -43,14 +45,12 @@ export class SheetTable {
   /** Merged cells within one row. */
   spans: readonly Span[] = [];
   readonly remarks = new SheetRemarks();
-  readonly #totals = new Totals();
-  #lastRow = 0;
+  readonly #look = new TableLook<SheetRow>({
+    charsOf: ({ chars }) => chars,
+    seen: (row) => seenRowOf(row, this.#leading),
+  });
 
-  readonly #hasMadeIds: boolean;
-
-  /** `hasMadeIds`: no other column than `_id` has the ids. */
-  constructor(types: ColumnTypes, headerRow: number, hasMadeIds = true) {
-    this.#hasMadeIds = hasMadeIds;
+  constructor(types: ColumnTypes, headerRow: number) {
     this.#types = types;
     this.#headerRow = headerRow;
   }
@@ -70,12 +70,18 @@ export class SheetTable {
     const full =
       this.merged?.isFull === true ? 'The sheet has more merged cells, which are empty but for the first.' : '';
     const columns = [...(this.#names?.keys() ?? [])];
-    const hasOrder = this.#hasMadeIds && !this.#taken.has('_id');
     const typed = new Set(columns.filter((column) => this.#typeOf(column) !== undefined));
-    const remarks = this.remarks.warnings(columns, (column) => this.#shown(column), typed, hasOrder);
-    const total = this.#totals.note(this.#lastRow);
-    const notes = [this.#namesNote, this.#twoRowsNote, ...few(merged), full, ...remarks, total];
+    const remarks = this.remarks.warnings(columns, (column) => this.#shown(column), typed);
+    const notes = [this.#namesNote, this.#twoRowsNote, ...few(merged), full, ...remarks, ...this.#tableNotes(columns)];
     return notes.filter((note) => note !== undefined && note !== '') as string[];
+  }
+
+  #tableNotes(columns: readonly number[]): string[] {
+    const names: string[] = [];
+    for (const column of columns) if (column >= this.#leading) names[column - this.#leading] = this.#nameOf(column);
+    // Columns that are empty have no name.
+    const dense = Array.from(names, (name) => name ?? '');
+    return tableNotes(this.#look.seen({ names: dense, header: undefined, place: 'row' }, this.failure === undefined));
   }
 
   /** The name of a column, as SQL and warnings have it. */
@@ -113,7 +119,7 @@ export class SheetTable {
       this.#names = this.#namesIn(both.names);
       this.#twoRowsNote = twoRowsNote(this.#head.at, both.example);
     }
-    this.#leading = Math.min(...(this.#names?.keys() ?? []));
+    this.#leading = Math.min(...(this.#names?.keys() ?? [0]));
     this.failure = (both === undefined ? titleError(this.#head, held) : undefined) ?? this.#typesFailure;
     if (this.failure === undefined) for (const row of held) this.#add(row);
   }
@@ -154,12 +160,8 @@ export class SheetTable {
       this.#refuse(at, 'has more than 10 MiB, the most that one document may have');
       return;
     }
-    this.#lastRow = at;
-    this.remarks.noteRow(row, this.#leading);
-    const [[column, first] = []] = cells;
-    if (column !== undefined && typeof first === 'string' && isTotal(first)) {
-      this.#totals.add(at, this.#nameOf(column), first);
-    }
+    this.remarks.noteRow(row);
+    this.#look.take(row, Math.max(cells.size, this.#names?.size ?? 0));
     const document: JsonObject = {};
     for (const [column, value] of cells) {
       const name = this.#nameOf(column);
@@ -202,4 +204,20 @@ function titleError(head: SheetRow, below: readonly SheetRow[]): ApiError | unde
 
 function twoRowsNote(row: number, example: string): string {
   return `Rows ${row} and ${row + 1} name the columns together, e.g. ${JSON.stringify(cut(example, NAME_CHARS_MAX))}; "header_row": ${row + 1} in "format_params" takes row ${row + 1} alone.`;
+}
+
+/** The digits of a number that a workbook shows. */
+const DIGITS = 15;
+
+function seenRowOf({ at, cells }: SheetRow, leading: number): SeenRow {
+  const [texts, forms]: [(string | null)[], (Form | undefined)[]] = [[], []];
+  for (const [column, value] of cells) {
+    const place = column - leading;
+    if (place < 0) continue;
+    const text = typeof value === 'number' ? String(Number(value.toPrecision(DIGITS))) : String(value);
+    while (texts.length <= place) texts.push(null);
+    texts[place] = text;
+    forms[place] = formOf(text);
+  }
+  return { at, cells: texts, forms };
 }

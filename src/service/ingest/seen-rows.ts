@@ -26,6 +26,8 @@ export interface SeenRows {
   last: readonly SeenRow[] | undefined;
   /** How many rows there are, or were read. */
   rows: number;
+  /** What a row is called by its place. */
+  place: 'line' | 'row';
 }
 
 /** Rows at the end that are looked at. */

@@ -121,6 +121,29 @@ describe('rows that sum up others, or stand below them', () => {
   });
 });
 
+describe('a label above each block', () => {
+  test('is told with SQL that fills it down', async () => {
+    const { outcome } = await loaded(lines('region,v', 'N,1', ',2', ',3', 'S,4', ',5', ',6'));
+    const [warning = ''] = outcome.warnings;
+    expect(warning).toContain('"region" is empty in most rows, as where a label stands once above a block.');
+    const sql = warning.slice(warning.indexOf('last_value'), warning.indexOf(' is that, while'));
+    const regions = `SELECT r, sum(v) FROM (SELECT v, ${sql} AS r FROM docs) GROUP BY r ORDER BY r`;
+    expect((await rowsOf(loads.engine, regions)).map(([r, v]) => [r, Number(v)])).toEqual([
+      ['N', 6],
+      ['S', 15],
+    ]);
+  });
+
+  test.each([
+    ['labels come again', ['N,1', ',2', 'N,3', ',4', ',5']],
+    ['rows begin without one', [',1', 'N,2', ',3', 'S,4', ',5', ',6']],
+    ['few lack one', ['N,1', 'S,2', ',9', 'W,4', 'E,5']],
+    ['numbers', ['1,1', ',2', '2,3', ',4', ',5']],
+  ])('is not told of where %s', async (_, rows) => {
+    expect(await notesOf(lines('region,v', ...rows))).toEqual([]);
+  });
+});
+
 describe('values on the first row of a group only', () => {
   const filled = (...columns: string[]) =>
     `${columns.join(', ')} ${columns.length === 1 ? 'has a value' : 'have values'} only on`;

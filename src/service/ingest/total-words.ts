@@ -1,0 +1,25 @@
+const TOTAL_CHARS_MAX = 64;
+/** Words with which a row begins that sums up those above it, in the languages of the programs that write them most. */
+const TOTAL = /^(?:grand |sub)?(?:totals?|sum|summe|gesamt(?:summe)?|insgesamt|totale|somme|suma|totaal)\s*:?$/i;
+
+const WORDS = new Set(
+  `total totals subtotal sub-total subtotals sum summe zwischensumme gesamt gesamtsumme gesamtergebnis insgesamt totale somme
+  suma totaal average avg mean durchschnitt mittelwert moyenne promedio`.split(/\s+/),
+);
+
+/** What all of them have in them: most texts need no other look. */
+const PART = /tota|sum|som|gesamt|average|avg|mean|schnitt|mittel|moyenne|promedio/i;
+
+/** Whether a text begins or ends with a word that says that it is of several: a total, an average. */
+export function hasTotalWord(cell: string | null): boolean {
+  if (cell === null || cell.length > TOTAL_CHARS_MAX || !PART.test(cell)) return false;
+  const words = cell
+    .toLowerCase()
+    .trim()
+    .split(/[\s:]+/)
+    .filter((word) => word !== '');
+  return WORDS.has(words[0] ?? '') || WORDS.has(words.at(-1) ?? '');
+}
+
+/** Whether a row that begins with this text seems to sum up others. */
+export const isTotal = (first: string) => first.length <= TOTAL_CHARS_MAX && TOTAL.test(first.trim());
