@@ -76,7 +76,7 @@ async function load({ call }: Session, client: Client, { files, sets }: { files:
   if (sets.length === 0) return;
   const path = JSON.stringify(sets.map((set) => join(files, fileOf(set))));
   const { text, isError } = await call('load_file', { path, workspace: WORLD, create_collection: true });
-  if (isError || !text.includes('"complete":true')) throw new Error(`the data were not loaded: ${text}`);
+  if (isError || text.includes('"complete":false')) throw new Error(`the data were not loaded: ${text}`);
 }
 
 /** Another server: it finds the data in the folder that `EVALS_FILES` names, and may keep its own in `EVALS_FOLDER`. */

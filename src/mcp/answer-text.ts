@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../contract/text.ts';
+
 /**
  * The text of an answer, for a model to read: a table has its columns named once and no needless quotes, which takes a
  * fifth to a half fewer tokens than a JSON array for each row. JSON without its outer braces is the rest: for records no
@@ -62,7 +64,22 @@ function countText(shown: readonly unknown[], { total, at_least: atLeast, offset
 
 /** Values separated by commas: text of other columns than those of text is quoted where it could be a value of another type. */
 function rowText(row: readonly unknown[], types: readonly string[]): string {
-  return row.map((value, index) => cellText(value, /^(VARCHAR)?$/.test(types[index] ?? ''))).join(',');
+  return row
+    .map((value, index) => {
+      const type = types[index] ?? '';
+      return cellText(type.startsWith('TIMESTAMP') ? shortTime(value) : value, type === '' || type === 'VARCHAR');
+    })
+    .join(',');
+}
+
+const FRACTION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{1,9})(Z?)$/;
+
+/** A time without the zeros at the end of its fraction. */
+function shortTime(value: unknown): unknown {
+  const [, time, fraction = '', zone = ''] = typeof value === 'string' ? (FRACTION.exec(value) ?? []) : [];
+  if (time === undefined) return value;
+  const digits = withoutTrailing(fraction, '0');
+  return digits === '' ? `${time}${zone}` : `${time}.${digits}${zone}`;
 }
 
 const AMBIGUOUS = /^(null|true|false|[+-]?(\d[\d.]*|\.\d+)(e[+-]?\d+)?)$/i;

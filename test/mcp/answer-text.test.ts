@@ -38,6 +38,15 @@ describe('answerText()', () => {
     },
   );
 
+  it.each([
+    ['2025-06-01T00:00:00.000000Z', '2025-06-01T00:00:00Z'],
+    ['2025-06-01T00:00:00.120000', '2025-06-01T00:00:00.12'],
+    ['2025-06-01T10:00:00', '2025-06-01T10:00:00'],
+  ])('writes the time %s as %s, and as it is where it is text', (time, shown) => {
+    const types = ['TIMESTAMP', 'TIMESTAMP WITH TIME ZONE', 'VARCHAR'];
+    expect(table(types, [[time, time, time]]).split('\n')[1]).toBe(`${shown},${shown},${time}`);
+  });
+
   it('tells every two different values of a column apart', () => {
     const values = [
       null,

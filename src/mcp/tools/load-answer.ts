@@ -59,9 +59,16 @@ export async function presentLoad(
       ...(fields === undefined ? {} : { fields: fields.text }),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
+    brief: briefLoad,
     next: `${[...hints(file, load, input, inside), addressed(inside, table, fields)].filter((text) => text !== '').join('; ')}.`,
     isError: stopped !== undefined || (failures > 0 && inside === 0),
   };
+}
+
+/** Without what goes without saying: the file that was named, and that all of it is in. */
+function briefLoad({ file: _, bytes: _bytes, complete, entries, ...data }: Fenced['data']): Fenced['data'] {
+  const counts = Object.values(data['counts'] ?? {}).reduce((sum: number, one) => sum + Number(one), 0);
+  return complete === true && counts === entries ? data : { complete, entries, ...data };
 }
 
 /** What was recognized in a file. */
@@ -92,10 +99,12 @@ export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'c
 /** What another load of the same documents would do, or has done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
   if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got one: loading again adds them again, unless into a new collection with a unique "id_field"`;
-  if (before === 0) return [told];
+  const told = `${counted(withoutId, 'documents')} had no _id and got one`;
+  if (before === 0) return [`${told}: loading again adds them again`];
   const held = before.toLocaleString('en-US');
-  return [`${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice`];
+  return [
+    `${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
+  ];
 }
 
 /** How to address the fields in SQL. */

@@ -128,7 +128,7 @@ export function loadFileTool(): Tool {
     name: NAME,
     effect: 'update',
     role: 'member',
-    toolset: 'documents',
+    toolset: 'files',
     needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
     title: 'Load files',
     description:

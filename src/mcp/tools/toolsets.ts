@@ -22,9 +22,9 @@ export const TOOLSET_OF_NOUN = {
   virtualInstances: 'virtual-instances',
 } as const satisfies Record<Noun, string>;
 
-/** `trash`: to see what was done, and to undo it; this service's own. */
-export type Toolset = (typeof TOOLSET_OF_NOUN)[Noun] | 'trash';
-export const TOOLSETS: readonly Toolset[] = [...Object.values(TOOLSET_OF_NOUN), 'trash'];
+/** Of this service's own: `files`, to load them; `trash`, to see what was done, and to undo it. */
+export type Toolset = (typeof TOOLSET_OF_NOUN)[Noun] | 'files' | 'trash';
+export const TOOLSETS: readonly Toolset[] = [...Object.values(TOOLSET_OF_NOUN), 'files', 'trash'];
 
 /** A whole toolset, or only those of its tools that read. */
 export interface Choice {

@@ -66,7 +66,9 @@ describe('load_file of many files', () => {
     const { data } = await load({ path: ['five/events.jsonl', 'five/orders.csv'], workspace: 'again' });
     expect(data['collections']).toMatchObject([{ replaced: 2 }, { added: 2 }]);
     expect(data['warnings']).toEqual([
-      expect.stringMatching(/^2 documents had no _id .*the collection had 2 before.*its documents are in twice$/),
+      expect.stringMatching(
+        /^2 documents had no _id .*the collection had 2 before.*its documents are in twice: into a new collection with a unique "id_field" each comes once$/,
+      ),
     ]);
     const one = await load({ path: 'five/orders.csv', workspace: 'again' });
     expect(one.data).toMatchObject({ collection: 'again.orders', counts: { ADDED: 2 } });
