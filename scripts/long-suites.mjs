@@ -10,14 +10,14 @@ export const testFiles = readdirSync(join(root, 'test'), { recursive: true })
   .map((file) => `test/${String(file).replaceAll('\\', '/')}`)
   .filter((file) => file.endsWith('.test.ts'));
 
-/** Tests that have more to try than `npm test` does. */
+/** Files that have more to try than `npm test` does. */
 const inPart = testFiles
   .filter((file) => !file.endsWith('.long.test.ts'))
   .filter((file) => /\/(?:long|property)\.ts'/.test(readFileSync(join(root, file), 'utf8')));
 
 /**
- * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `further`: commands that
- * only the long form runs, after these.
+ * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `short`: arguments of the
+ * short form. `further`: commands that only the long form runs, after these.
  */
 export const SUITES = [
   { name: 'patterns are linear', seconds: 180, long: ['test/structure/'] },
@@ -41,7 +41,15 @@ export const SUITES = [
   },
   { name: 'services that hang, crash or idle', seconds: 240, long: ['test/cli/comes-back', 'test/local/'] },
   { name: 'every transport and protocol', seconds: 240, long: ['test/scenarios/'] },
-  { name: 'what npm test tries in part', seconds: 780, usual: inPart },
+  {
+    // All of them again in the long form.
+    name: 'what npm test leaves out',
+    seconds: 420,
+    usual: inPart,
+    env: { TESTS: 'more' },
+    short: ['--tags-filter=more'],
+    longEnv: { TESTS: 'long' },
+  },
   {
     name: 'the engine without shortcuts',
     seconds: 300,

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { createDocs, doc, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { fieldsArbitrary, sameText, setAt, valueAt, withoutNulls } from './model.ts';
@@ -153,6 +154,7 @@ async function ask(engine: Engine, model: ReadonlyMap<string, JsonObject>): Prom
 }
 
 test('answers are those of JavaScript over the documents, or say what they did not see', {
+  ...MORE,
   timeout: 1_800_000,
 }, async () => {
   const copies = mkdtempSync(join(tmpdir(), 'colloquy-oracle-'));
