@@ -10,10 +10,17 @@ export const testFiles = readdirSync(join(root, 'test'), { recursive: true })
   .map((file) => `test/${String(file).replaceAll('\\', '/')}`)
   .filter((file) => file.endsWith('.test.ts'));
 
+const textOf = (file) => readFileSync(join(root, file), 'utf8');
+
+/** Tests of the engine whose engines have no shortcuts where they are switched off (test/engine/harness.ts). */
+const withoutShortcuts = testFiles
+  .filter((file) => /^test\/engine\/(?:tables|queries|gate|storage|results)\//.test(file))
+  .filter((file) => !file.endsWith('.long.test.ts') && /\bopenSmall\b/.test(textOf(file)));
+
 /** Files that have more to try than `npm test` does. */
 const inPart = testFiles
   .filter((file) => !file.endsWith('.long.test.ts'))
-  .filter((file) => /\/(?:long|property)\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+  .filter((file) => /\/(?:long|property)\.ts'/.test(textOf(file)));
 
 /**
  * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `short`: arguments of the
@@ -52,8 +59,8 @@ export const SUITES = [
   },
   {
     name: 'the engine without shortcuts',
-    seconds: 300,
-    usual: ['tables', 'queries', 'gate', 'storage', 'results'].map((folder) => `test/engine/${folder}/`),
+    seconds: 240,
+    usual: withoutShortcuts,
     env: { TESTS: '', SHORTCUTS: 'off' },
   },
 ];

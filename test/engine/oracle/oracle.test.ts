@@ -8,7 +8,7 @@ import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/con
 import type { Engine } from '../../../src/engine/engine.ts';
 import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
-import { createDocs, doc, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
+import { createDocs, doc, ON_LAKE, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { fieldsArbitrary, sameText, setAt, valueAt, withoutNulls } from './model.ts';
 import { QUESTIONS } from './questions.ts';
 
@@ -183,7 +183,7 @@ test('answers are those of JavaScript over the documents, or say what they did n
           dispose();
         }
       }),
-      propertyRuns(60, 10),
+      propertyRuns(60, ON_LAKE ? 4 : 6),
     );
   } finally {
     rmSync(copies, { recursive: true, force: true });

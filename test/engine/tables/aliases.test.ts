@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
-import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
 import { isLong, MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
+import { openSmall } from '../harness.ts';
 
 let folder: string;
 let engine: Engine;
 
-const open = () =>
-  openEngine({ file: join(folder, 'data.duckdb'), limits: { threads: 2, memoryBytes: 512 * 1024 * 1024 } });
+const open = () => openSmall(join(folder, 'data.duckdb'));
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'colloquy-aliases-'));
