@@ -46,8 +46,12 @@ export const SUITES = [
     long: ['test/crash/', 'test/cli/full-disk', 'test/engine/storage/'],
     further: [['npm', 'run', 'crash', '--', '60']],
   },
-  { name: 'services that hang, crash or idle', seconds: 240, long: ['test/cli/comes-back', 'test/local/'] },
-  { name: 'every transport and protocol', seconds: 240, long: ['test/scenarios/'] },
+  {
+    // Services that hang are waited for, and leave the cores to the others.
+    name: 'services that hang, crash or idle, and every transport and protocol',
+    seconds: 300,
+    long: ['test/cli/comes-back', 'test/local/', 'test/scenarios/'],
+  },
   {
     // All of them again in the long form.
     name: 'what npm test leaves out',

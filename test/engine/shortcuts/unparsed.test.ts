@@ -251,7 +251,7 @@ describe('a text', () => {
         expect(await rows(asText)).toEqual(await rows(asDocuments));
         expect(await rowsOf(engine, `DESCRIBE ${asText}`)).toEqual(await rowsOf(engine, `DESCRIBE ${asDocuments}`));
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
     expect(taken).toBeGreaterThan(10);
   });
@@ -311,7 +311,7 @@ describe('a text', () => {
           expect(asText).toEqual(asDocuments);
         }
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
     expect(taken).toBeGreaterThan(all / 10);
   });

@@ -146,7 +146,7 @@ describe('an alias of several collections', () => {
           (await engine.query({ sql: `FROM all${round}` })).columns.map(({ name }) => name),
         );
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
   });
 

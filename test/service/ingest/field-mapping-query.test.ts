@@ -233,7 +233,7 @@ describe('field_mapping_query', () => {
   it('does the same to random documents as a simple model in JavaScript', { ...MORE, timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(queries, fc.array(documents, { minLength: 1, maxLength: 8 }), check),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
   });
 });

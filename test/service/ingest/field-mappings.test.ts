@@ -366,7 +366,7 @@ describe('field_mappings', () => {
         fc.array(documents, { minLength: 1, maxLength: 8 }),
         check,
       ),
-      propertyRuns(60),
+      propertyRuns(60, 10),
     );
   });
 });
