@@ -6,9 +6,10 @@ import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
+import { ON_LAKE } from '../../lake/lake-for.ts';
 import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
-import { createDocs, doc, ON_LAKE, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
+import { createDocs, doc, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { fieldsArbitrary, sameText, setAt, valueAt, withoutNulls } from './model.ts';
 import { QUESTIONS } from './questions.ts';
 
