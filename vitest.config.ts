@@ -12,6 +12,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/browser/**', 'test/sources/**', 'test/lake/**', '**/*.long.test.ts'],
+    tags: [{ name: 'more', description: 'Tests of which `npm test` tries only a part.' }],
     pool: 'forks',
     // Many tests wait for a process of their own: a third worker uses what is left of two cores.
     maxWorkers: 3,

@@ -8,8 +8,8 @@ export default defineConfig({
     ...base.test,
     include: ['test/sources/**/*.test.ts'],
     exclude: [],
-    // Speeds are those of one source alone.
-    maxWorkers: process.env['SOURCES_ITEMS'] === undefined ? 2 : 1,
+    // Speeds are those of one source alone; with few items, most of the time is waited for servers and pauses.
+    maxWorkers: process.env['SOURCES_ITEMS'] === undefined ? 3 : 1,
     testTimeout: 300_000,
     hookTimeout: 600_000,
   },

@@ -1,7 +1,7 @@
 // Drives the built program through client libraries, in their own languages, over stdio and over HTTP:
 // `npm run clients:libraries`, with `short` those that CI tries, with names these. Installs them from their registries into
-// the folder that `--folder` names, by default one in the user's cache, and finds them there the next time. With `--lake` they
-// are driven over HTTP before nodes of a lake.
+// the folder that `--folder` names, by default one in the user's cache, and finds them there the next time; with `--install` it
+// does no more than that. With `--lake` they are driven over HTTP before nodes of a lake.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
@@ -104,7 +104,7 @@ const row = (name, version, transport, marks) =>
 /** The libraries that the command line asks for, and the folder that they are installed in. */
 function readCommandLine() {
   const { values, positionals } = parseArgs({
-    options: { folder: { type: 'string' }, lake: { type: 'boolean' } },
+    options: { folder: { type: 'string' }, lake: { type: 'boolean' }, install: { type: 'boolean' } },
     allowPositionals: true,
   });
   const unknown = positionals.filter((name) => name !== 'short' && !LIBRARIES.some((one) => one.name === name));
@@ -113,7 +113,12 @@ function readCommandLine() {
     positionals.length === 0 || positionals.includes(name) || (isShort && positionals.includes('short'));
   const cacheHome = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const cache = resolve(values.folder ?? join(cacheHome, 'colloquy-libraries'));
-  return { asked: LIBRARIES.filter(isAsked), cache, isOnLake: values.lake ?? false };
+  return {
+    asked: LIBRARIES.filter(isAsked),
+    cache,
+    isOnLake: values.lake ?? false,
+    isInstall: values.install ?? false,
+  };
 }
 
 /** Prints a row of the table, with what failed below it; returns how many checks failed. */
@@ -127,9 +132,11 @@ function print(name, transport, { version, outcomes }, notes) {
   return failed.length;
 }
 
-const { asked, cache, isOnLake } = readCommandLine();
+const { asked, cache, isOnLake, isInstall } = readCommandLine();
 const [possible, missing] = [asked.filter(isPossible), asked.filter((library) => !isPossible(library))];
 const commands = possible.map((library) => ({ name: library.name, command: environmentOf(library, cache) }));
+
+if (isInstall) process.exit();
 
 const home = await mkdtemp(join(tmpdir(), 'colloquy-libraries-'));
 const services = [];

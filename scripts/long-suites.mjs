@@ -10,14 +10,21 @@ export const testFiles = readdirSync(join(root, 'test'), { recursive: true })
   .map((file) => `test/${String(file).replaceAll('\\', '/')}`)
   .filter((file) => file.endsWith('.test.ts'));
 
-/** Tests that have more to try than `npm test` does. */
+const textOf = (file) => readFileSync(join(root, file), 'utf8');
+
+/** Tests of the engine whose engines have no shortcuts where they are switched off (test/engine/harness.ts). */
+const withoutShortcuts = testFiles
+  .filter((file) => /^test\/engine\/(?:tables|queries|gate|storage|results)\//.test(file))
+  .filter((file) => !file.endsWith('.long.test.ts') && /\bopenSmall\b/.test(textOf(file)));
+
+/** Files that have more to try than `npm test` does. */
 const inPart = testFiles
   .filter((file) => !file.endsWith('.long.test.ts'))
-  .filter((file) => /\/(?:long|property)\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+  .filter((file) => /\/(?:long|property)\.ts'/.test(textOf(file)));
 
 /**
- * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `further`: commands that
- * only the long form runs, after these.
+ * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `short`: arguments of the
+ * short form. `further`: commands that only the long form runs, after these.
  */
 export const SUITES = [
   { name: 'patterns are linear', seconds: 180, long: ['test/structure/'] },
@@ -39,13 +46,25 @@ export const SUITES = [
     long: ['test/crash/', 'test/cli/full-disk', 'test/engine/storage/'],
     further: [['npm', 'run', 'crash', '--', '60']],
   },
-  { name: 'services that hang, crash or idle', seconds: 240, long: ['test/cli/comes-back', 'test/local/'] },
-  { name: 'every transport and protocol', seconds: 240, long: ['test/scenarios/'] },
-  { name: 'what npm test tries in part', seconds: 780, usual: inPart },
+  {
+    // Services that hang are waited for, and leave the cores to the others.
+    name: 'services that hang, crash or idle, and every transport and protocol',
+    seconds: 300,
+    long: ['test/cli/comes-back', 'test/local/', 'test/scenarios/'],
+  },
+  {
+    // All of them again in the long form.
+    name: 'what npm test leaves out',
+    seconds: 420,
+    usual: inPart,
+    env: { TESTS: 'more' },
+    short: ['--tags-filter=more'],
+    longEnv: { TESTS: 'long' },
+  },
   {
     name: 'the engine without shortcuts',
-    seconds: 300,
-    usual: ['tables', 'queries', 'gate', 'storage', 'results'].map((folder) => `test/engine/${folder}/`),
+    seconds: 240,
+    usual: withoutShortcuts,
     env: { TESTS: '', SHORTCUTS: 'off' },
   },
 ];

@@ -8,7 +8,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SHORT = [
   'test/lake',
   'test/engine/tables/writes',
-  'test/engine/tables/aliases',
   'test/engine/oracle',
   'test/engine/loading',
   'test/service/explain',

@@ -27,10 +27,11 @@ function run([command, ...args], env, seconds) {
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 let failed = 0;
-for (const { name, seconds, long, usual = [], env, longEnv, further = [] } of SUITES) {
+for (const { name, seconds, long, usual = [], env, short = [], longEnv, further = [] } of SUITES) {
   const startedAt = performance.now();
   const config = long === undefined ? 'vitest.config.ts' : 'vitest.long.config.ts';
   const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', config, ...(long ?? usual)];
+  if (!isFull) vitest.push(...short);
   let hasPassed = true;
   for (const command of [vitest, ...(isFull ? further : [])]) {
     console.log(`\n${name}: ${command.join(' ')}`);

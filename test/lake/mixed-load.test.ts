@@ -16,7 +16,7 @@ import { installedExtensions } from './servers.ts';
  * Each client keeps a model of what it was told is stored, and asks any node.
  */
 
-const RUN_MS = isLong ? 600_000 : 45_000;
+const RUN_MS = isLong ? 600_000 : 30_000;
 const CLIENTS = 6;
 const FAULT_EVERY_MS = Number(process.env.FAULTS ?? 4_000);
 const NODES = 4;

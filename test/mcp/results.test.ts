@@ -1,3 +1,4 @@
+/** @module-tag more */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QueryResponse } from '../../src/contract/queries.ts';

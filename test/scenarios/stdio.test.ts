@@ -1,6 +1,7 @@
-import { isLong } from '../long.ts';
+/** @module-tag more */
+import { someOf } from '../long.ts';
 import { legacyStdio, modernStdio } from './drivers.ts';
 import { play } from './play.ts';
 
 // The other transports and protocols are played at length.
-play(isLong ? [legacyStdio, modernStdio] : [modernStdio]);
+play(someOf([modernStdio, legacyStdio], 2));

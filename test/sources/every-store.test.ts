@@ -1,6 +1,5 @@
 import { tryKind } from './every-kind.ts';
-import { mongodb } from './kinds/mongodb.ts';
 import { gcs, s3 } from './kinds/objects.ts';
 import { redshift } from './kinds/redshift.ts';
 
-for (const kind of [s3, gcs, redshift, mongodb]) tryKind(kind);
+for (const kind of [s3, gcs, redshift]) tryKind(kind);

@@ -1,6 +1,5 @@
 import { tryKind } from './every-kind.ts';
-import { dynamodb } from './kinds/dynamodb.ts';
 import { kafka } from './kinds/kafka.ts';
 import { kinesis } from './kinds/kinesis.ts';
 
-for (const kind of [kafka, kinesis, dynamodb]) tryKind(kind);
+for (const kind of [kafka, kinesis]) tryKind(kind);

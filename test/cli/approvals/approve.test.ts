@@ -6,7 +6,7 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
-import { someOf } from '../../long.ts';
+import { MORE, someOf } from '../../long.ts';
 import { BINARY, buildIfStale, dataFolder } from '../../scenarios/binary.ts';
 import { legacyStdio, modernStdio, openLegacy, openModern } from '../../scenarios/drivers.ts';
 import { type CallResult, type Session, serverEnvironment } from '../../scenarios/session.ts';
@@ -91,7 +91,7 @@ describe('colloquy approve', () => {
   });
 });
 
-describe.each(someOf([modernStdio, legacyStdio], 2))('colloquy approve, for a client of $name', (driver) => {
+describe.each(someOf([modernStdio, legacyStdio], 2))('colloquy approve, for a client of $name', MORE, (driver) => {
   let session: Session;
   beforeAll(async () => {
     session = await driver.open({ dataDir: folder.path });

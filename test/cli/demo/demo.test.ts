@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDemo } from '../../../src/cli/demo/demo.ts';
 import { STORY } from '../../../src/cli/demo/story.ts';
-import { someOf } from '../../long.ts';
+import { MORE, someOf } from '../../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const TIMEOUT_MS = 60_000;
@@ -104,6 +104,7 @@ describe('runDemo()', () => {
   ] as const;
   it.each(someOf(failures, 3))(
     'exits with 1, plays no further and tells what was expected: %s',
+    { ...MORE, timeout: TIMEOUT_MS },
     async (_what, change, said) => {
       let output = '';
       const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -116,6 +117,5 @@ describe('runDemo()', () => {
       expect(output).not.toContain(' 2. ');
       expect(output).not.toContain('claude mcp add');
     },
-    TIMEOUT_MS,
   );
 });

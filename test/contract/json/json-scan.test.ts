@@ -22,6 +22,7 @@ import {
   scanJson,
   VALUES_MAX,
 } from '../../../src/contract/json/json-scan.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 
 const tooMany = () => new Error('too many entries');
@@ -95,7 +96,7 @@ function asDoubles(value: JsonValue): unknown {
 }
 
 describe('createJsonReader()', () => {
-  it('reads what the built-in parser reads, and refuses the rest, in steps of any length', () => {
+  it('reads what the built-in parser reads, and refuses the rest, in steps of any length', MORE, () => {
     fc.assert(
       fc.property(fc.oneof(json, broken), fc.integer({ min: 1, max: 40 }), (text, characters) => {
         const expected = builtIn(text);
@@ -196,7 +197,7 @@ function countOf(value: unknown, depth = 1): { values: number; keys: number; dep
 }
 
 describe('scanJson()', () => {
-  it('lets every JSON text within the limits pass, and finds its entries', async () => {
+  it('lets every JSON text within the limits pass, and finds its entries', MORE, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(json, { maxLength: 6 }), space, json, async (items, gap, other) => {
         const text = `${gap}{"other":${other},${gap}"data"${gap}:${gap}[${items.join(`,${gap}`)}${gap}]${gap}}`;

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
+import { ON_LAKE } from '../../lake/lake-for.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { createDocs, doc, openAfterCrash, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { fieldsArbitrary, sameText, setAt, valueAt, withoutNulls } from './model.ts';
@@ -153,6 +155,7 @@ async function ask(engine: Engine, model: ReadonlyMap<string, JsonObject>): Prom
 }
 
 test('answers are those of JavaScript over the documents, or say what they did not see', {
+  ...MORE,
   timeout: 1_800_000,
 }, async () => {
   const copies = mkdtempSync(join(tmpdir(), 'colloquy-oracle-'));
@@ -181,7 +184,7 @@ test('answers are those of JavaScript over the documents, or say what they did n
           dispose();
         }
       }),
-      propertyRuns(60, 10),
+      propertyRuns(60, ON_LAKE ? 4 : 6),
     );
   } finally {
     rmSync(copies, { recursive: true, force: true });

@@ -229,20 +229,16 @@ describe('query() at once with others', () => {
     expect(reports).toHaveLength(1);
   }, 30_000);
 
-  longTest(
-    'close() stops what runs too long',
-    async () => {
-      const closing = await createFixture({ queriesMax: 1 });
-      const running = failure({ sql: ENDLESS }, closing);
-      await sleep(20);
-      const started = performance.now();
-      expect(await closing.queries.close()).toBe(0);
-      expect(performance.now() - started).toBeLessThan(7_000);
-      expect(await running).toMatchObject({ code: 'not_ready' });
-      await closing.close();
-    },
-    30_000,
-  );
+  longTest('close() stops what runs too long', { timeout: 30_000 }, async () => {
+    const closing = await createFixture({ queriesMax: 1 });
+    const running = failure({ sql: ENDLESS }, closing);
+    await sleep(20);
+    const started = performance.now();
+    expect(await closing.queries.close()).toBe(0);
+    expect(performance.now() - started).toBeLessThan(7_000);
+    expect(await running).toMatchObject({ code: 'not_ready' });
+    await closing.close();
+  });
 
   test('close() waits for what runs and refuses what comes', async () => {
     const closing = await createFixture({ queriesMax: 1 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKnownIds, type KnownIds } from '../../../src/engine/duckdb/shortcuts/known-ids.ts';
 import { HASH_COLUMN, hashOf } from '../../../src/engine/duckdb/tables/columns.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { ODD_IDS } from '../fixture.ts';
 import { createDocs, doc, fileTest, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from '../harness.ts';
@@ -145,7 +146,7 @@ describe('createKnownIds()', () => {
   });
 });
 
-test('ids stay unique through any sequence of small writes', { timeout: 120_000 }, async () => {
+test('ids stay unique through any sequence of small writes', { ...MORE, timeout: 120_000 }, async () => {
   const id = fc.integer({ min: 0, max: 12 }).map((n) => `d${n}`);
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ add: fc.uniqueArray(id, { minLength: 1, maxLength: 4 }) }) },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { quoteText } from '../../../src/engine/duckdb/sql/names.ts';
 import type { Engine, Parameter } from '../../../src/engine/engine.ts';
-import { someOf } from '../../long.ts';
+import { MORE, someOf } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { createFixture, type Fixture, type Hashes, ODD_IDS } from '../fixture.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
@@ -180,7 +180,10 @@ test('a collection that grows large is looked up by hash after a while', async (
   }
 });
 
-test('answers and errors are those of the statement as it is written, for every id and as often as it comes', async () => {
+test('answers and errors are those of the statement as it is written, for every id and as often as it comes', {
+  ...MORE,
+  timeout: 120_000,
+}, async () => {
   const values: JsonValue[] = [
     '7',
     '',
@@ -215,7 +218,7 @@ test('answers and errors are those of the statement as it is written, for every 
     await compare('SELECT n, _id FROM odd WHERE _id = :id', given(id));
   }
   expect(differs).toEqual([]);
-}, 120_000);
+});
 
 describe('in the database', () => {
   const home = temporaryFolder();
@@ -231,7 +234,7 @@ describe('in the database', () => {
   const find = async (id: string, columns = '*') =>
     engine.query({ sql: `SELECT ${columns} FROM docs WHERE _id = :id`, parameters: given(id) });
 
-  test('each document is found by its id, and by no other', async () => {
+  test('each document is found by its id, and by no other', MORE, async () => {
     const ids = fc.uniqueArray(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((id) => !id.includes('\0')),
       {

@@ -9,6 +9,7 @@ import { contentFault } from '../../../src/engine/duckdb/tables/accept.ts';
 import { FITS, NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import type { Change, DocumentsText, Engine, NewDocument } from '../../../src/engine/engine.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { canonical, nastyDocument } from '../documents.ts';
 import { createDocs, doc, fileTest, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
@@ -77,7 +78,7 @@ describe('what fits', () => {
     return true;
   }
 
-  test('is JSON of the shape, whatever is done to its text', () => {
+  test('is JSON of the shape, whatever is done to its text', MORE, () => {
     let fitted = 0;
     const change = fc.record({
       at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -217,7 +218,7 @@ describe('a text', () => {
     return table;
   }
 
-  test('is stored as its documents are', { timeout: 240_000 }, async () => {
+  test('is stored as its documents are', { ...MORE, timeout: 240_000 }, async () => {
     const ids = ['1', 'two', 'ü', "it's", 'nul\u0000'];
     const batch = fc.uniqueArray(fc.record({ id: fc.constantFrom(...ids), fields: nastyDocument }), {
       selector: ({ id }) => id,
@@ -250,12 +251,15 @@ describe('a text', () => {
         expect(await rows(asText)).toEqual(await rows(asDocuments));
         expect(await rowsOf(engine, `DESCRIBE ${asText}`)).toEqual(await rowsOf(engine, `DESCRIBE ${asDocuments}`));
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
     expect(taken).toBeGreaterThan(10);
   });
 
-  test('whose values have several types leaves the types that its documents would', { timeout: 240_000 }, async () => {
+  test('whose values have several types leaves the types that its documents would', {
+    ...MORE,
+    timeout: 240_000,
+  }, async () => {
     const kinds: Readonly<Record<string, (n: number) => JsonValue>> = {
       number: (n) => n,
       large: (n) => 2 ** 60 + n * 512,
@@ -307,7 +311,7 @@ describe('a text', () => {
           expect(asText).toEqual(asDocuments);
         }
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
     expect(taken).toBeGreaterThan(all / 10);
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readStatement } from '../../../src/engine/duckdb/sql/statement.ts';
 import { type Token, tokens } from '../../../src/engine/duckdb/sql/tokens.ts';
 import { isSameTree } from '../../../src/engine/duckdb/sql/tree.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { DISGUISED } from '../gate/hostile.ts';
@@ -99,7 +100,7 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
     expect(parsed).toBeGreaterThan(80);
   });
 
-  test('for strings, comments and names put together at random', async () => {
+  test('for strings, comments and names put together at random', { ...MORE, timeout: 60_000 }, async () => {
     const scrap = fc.constantFrom(
       ..."' '' e' E' \\' \\\\ \\ $$ $a$ $ä$ -- /* */ \" \"\" :b :1 ::bigint : U& x' b' n' a 1 , ( ) [ ] ? ; é \n \r \t \f \u2028".split(
         ' ',
@@ -126,5 +127,5 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
       propertyRuns(4_000),
     );
     expect(parsed).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { someOf } from '../../long.ts';
+import { MORE, someOf } from '../../long.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { exited, runScript } from '../script.ts';
 
@@ -71,7 +71,7 @@ describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
   ] as const;
   test.each(someOf(cases, cases.length))(
     '%s: writes say so, queries go on, and what was stored stays',
-    { timeout: 120_000 },
+    { ...MORE, timeout: 120_000 },
     async (_, bytes, way) => {
       const { child, line } = await runScript(folder.folder, script(folder.file, way), bytes);
       await exited(child);

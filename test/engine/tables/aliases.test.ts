@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
-import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
-import { isLong } from '../../long.ts';
+import { isLong, MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
+import { openSmall } from '../harness.ts';
 
 let folder: string;
 let engine: Engine;
 
-const open = () =>
-  openEngine({ file: join(folder, 'data.duckdb'), limits: { threads: 2, memoryBytes: 512 * 1024 * 1024 } });
+const open = () => openSmall(join(folder, 'data.duckdb'));
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'colloquy-aliases-'));
@@ -120,7 +119,7 @@ describe('an alias of several collections', () => {
     expect(rows).toEqual([['text'], [{ lists }]]);
   });
 
-  test('yields every value of every collection, whatever the documents', { timeout: 120_000 }, async () => {
+  test('yields every value of every collection, whatever the documents', { ...MORE, timeout: 120_000 }, async () => {
     const key = fc.constantFrom('a', 'A', 'b', 'c', 'list', 'x y', '"', '_extra');
     const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(
@@ -147,7 +146,7 @@ describe('an alias of several collections', () => {
           (await engine.query({ sql: `FROM all${round}` })).columns.map(({ name }) => name),
         );
       }),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
   });
 
@@ -188,7 +187,7 @@ function normal(value: JsonValue, isDocument = false): unknown {
 }
 
 describe('while queries run', () => {
-  test('each sees the old or the new, and none fails', { timeout: 120_000 }, async () => {
+  test('each sees the old or the new, and none fails', { ...MORE, timeout: 120_000 }, async () => {
     const turns = isLong ? 40 : 10;
     const stop = new AbortController();
     await add('a', ...Array.from({ length: 50 }, () => ({ from: 'old' })));
@@ -219,7 +218,7 @@ describe('while queries run', () => {
     expect(seen.size).toBeGreaterThan(turns / 8);
   });
 
-  test('columns come and change types, and none fails', { timeout: 120_000 }, async () => {
+  test('columns come and change types, and none fails', { ...MORE, timeout: 120_000 }, async () => {
     await add('a', { x: 1 });
     await add('b', { x: 2 });
     await engine.commit([alias('pair', 'a', 'b')]);
@@ -245,7 +244,10 @@ describe('while queries run', () => {
     expect(await rowsOf('SELECT count(*) FROM pair')).toEqual([[2 + turns]]);
   });
 
-  test('repointing and widening at once end with the columns of what it points at', { timeout: 60_000 }, async () => {
+  test('repointing and widening at once end with the columns of what it points at', {
+    ...MORE,
+    timeout: 60_000,
+  }, async () => {
     await engine.commit([alias('busy', 'a')]);
     const turns = isLong ? 20 : 6;
     for (let turn = 0; turn < turns; turn++) {

@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Run } from '../../../src/engine/duckdb/connections/writer.ts';
 import { migrate } from '../../../src/engine/duckdb/tables/migrations.ts';
-import { isLong } from '../../long.ts';
+import { MORE, someOf } from '../../long.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 import { runOnFile } from '../raw-file.ts';
 
@@ -318,71 +318,73 @@ async function expectWhole(copy: string): Promise<void> {
   expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11]]);
 }
 
-describe.each(FILES.filter(([name]) => name === 'version 1' || (isLong && name === 'version 5')))(
-  'a service that is killed while it migrates a file of %s',
-  (_, statements) => {
-    const copyOf = (name: string) => join(folder.folder, name, basename(folder.file));
+describe.each(
+  someOf(
+    FILES.filter(([name]) => name === 'version 1' || name === 'version 5'),
+    2,
+  ),
+)('a service that is killed while it migrates a file of %s', MORE, (_, statements) => {
+  const copyOf = (name: string) => join(folder.folder, name, basename(folder.file));
 
-    /** Migrates the file, and leaves the log beside it for `look`; `after` is called after each statement. */
-    async function migrated(after: () => void, look: () => Promise<void>): Promise<void> {
-      const instance = await DuckDBInstance.create(':memory:');
-      const connection = await instance.connect();
-      const run: Run = async (text, ...values) => {
-        const rows = (await connection.runAndReadAll(text, values)).getRows();
-        after();
-        return rows;
-      };
-      const sql = Object.assign(run, { again: run });
-      try {
-        await connection.run(`ATTACH '${folder.file}' AS "_colloquy"`);
-        await connection.run('USE "_colloquy"');
-        await migrate(async (work) => {
-          await sql('BEGIN TRANSACTION');
-          const result = await work(sql);
-          await sql('COMMIT');
-          return result;
-        });
-        await look();
-      } finally {
-        connection.closeSync();
-        instance.closeSync();
-      }
+  /** Migrates the file, and leaves the log beside it for `look`; `after` is called after each statement. */
+  async function migrated(after: () => void, look: () => Promise<void>): Promise<void> {
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const run: Run = async (text, ...values) => {
+      const rows = (await connection.runAndReadAll(text, values)).getRows();
+      after();
+      return rows;
+    };
+    const sql = Object.assign(run, { again: run });
+    try {
+      await connection.run(`ATTACH '${folder.file}' AS "_colloquy"`);
+      await connection.run('USE "_colloquy"');
+      await migrate(async (work) => {
+        await sql('BEGIN TRANSACTION');
+        const result = await work(sql);
+        await sql('COMMIT');
+        return result;
+      });
+      await look();
+    } finally {
+      connection.closeSync();
+      instance.closeSync();
     }
+  }
 
-    test('after any of the statements: the next one goes on', { timeout: 120_000 }, async () => {
-      await onFile(statements);
-      const copies: string[] = [];
-      let seen = '';
-      const copy = () => {
-        // A copy of what a kill would leave now, if it differs from that after the previous statement.
-        const now = [folder.file, `${folder.file}.wal`]
-          .map((path) => (existsSync(path) ? statSync(path).size : 0))
-          .join();
-        if (now !== seen) copies.push(copyOf(`copy-${copies.length}`));
-        if (now !== seen) cpSync(dirname(folder.file), dirname(copies.at(-1) ?? ''), { recursive: true });
-        seen = now;
-      };
-      await migrated(copy, async () => undefined);
-      expect(copies.length).toBeGreaterThan(1);
-      for (const one of copies) await expectWhole(one);
-    });
+  test('after any of the statements: the next one goes on', { timeout: 120_000 }, async () => {
+    await onFile(statements);
+    const copies: string[] = [];
+    let seen = '';
+    const copy = () => {
+      // A copy of what a kill would leave now, if it differs from that after the previous statement.
+      const now = [folder.file, `${folder.file}.wal`]
+        .map((path) => (existsSync(path) ? statSync(path).size : 0))
+        .join();
+      if (now !== seen) copies.push(copyOf(`copy-${copies.length}`));
+      if (now !== seen) cpSync(dirname(folder.file), dirname(copies.at(-1) ?? ''), { recursive: true });
+      seen = now;
+    };
+    await migrated(copy, async () => undefined);
+    expect(copies.length).toBeGreaterThan(1);
+    for (const one of copies) await expectWhole(one);
+  });
 
-    test('while the log is written: the next one goes on', { timeout: 120_000 }, async () => {
-      await onFile(statements);
-      const copies: string[] = [];
-      await migrated(
-        () => undefined,
-        async () => {
-          const length = statSync(`${folder.file}.wal`).size;
-          for (const share of [0.01, 0.3, 0.6, 0.97]) {
-            const copy = copyOf(`cut-${share}`);
-            cpSync(dirname(folder.file), dirname(copy), { recursive: true });
-            truncateSync(`${copy}.wal`, Math.floor(length * share));
-            copies.push(copy);
-          }
-        },
-      );
-      for (const copy of copies) await expectWhole(copy);
-    });
-  },
-);
+  test('while the log is written: the next one goes on', { timeout: 120_000 }, async () => {
+    await onFile(statements);
+    const copies: string[] = [];
+    await migrated(
+      () => undefined,
+      async () => {
+        const length = statSync(`${folder.file}.wal`).size;
+        for (const share of [0.01, 0.3, 0.6, 0.97]) {
+          const copy = copyOf(`cut-${share}`);
+          cpSync(dirname(folder.file), dirname(copy), { recursive: true });
+          truncateSync(`${copy}.wal`, Math.floor(length * share));
+          copies.push(copy);
+        }
+      },
+    );
+    for (const copy of copies) await expectWhole(copy);
+  });
+});

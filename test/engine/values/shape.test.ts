@@ -1,3 +1,4 @@
+/** @module-tag more */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/contract/json/json.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, type JsonValue } from '../../../src/contract/json/json.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { type Answer, startTestService, type TestService } from '../harness.ts';
 
@@ -229,10 +230,10 @@ describe('field_mapping_query', () => {
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 
-  it('does the same to random documents as a simple model in JavaScript', { timeout: 120_000 }, async () => {
+  it('does the same to random documents as a simple model in JavaScript', { ...MORE, timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(queries, fc.array(documents, { minLength: 1, maxLength: 8 }), check),
-      propertyRuns(40),
+      propertyRuns(40, 10),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { type Answer, startTestService, type TestService } from '../harness.ts';
 
@@ -358,14 +359,14 @@ describe('field_mappings', () => {
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 
-  it('do the same to random documents as a simple model in JavaScript', { timeout: 120_000 }, async () => {
+  it('do the same to random documents as a simple model in JavaScript', { ...MORE, timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(mappings, { maxLength: 5 }),
         fc.array(documents, { minLength: 1, maxLength: 8 }),
         check,
       ),
-      propertyRuns(60),
+      propertyRuns(60, 10),
     );
   });
 });

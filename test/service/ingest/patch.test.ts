@@ -1,3 +1,4 @@
+/** @module-tag more */
 import fc from 'fast-check';
 import { applyPatch as applyRfc6902 } from 'rfc6902';
 import { describe, expect, it } from 'vitest';

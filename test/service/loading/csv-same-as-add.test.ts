@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonObject, stringifyJson } from '../../../src/contract/json/json.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { type LoadBench, startBench } from './load-bench.ts';
 
@@ -174,7 +175,7 @@ describe('CSV as text of a file and as the body of a load', () => {
     size: fc.integer({ min: 1, max: 64 }),
   });
 
-  it('with any text and any settings', { timeout: 120_000 }, async () => {
+  it('with any text and any settings', { ...MORE, timeout: 120_000 }, async () => {
     const property = fc.asyncProperty(lines, how, async (rows, given) => {
       const { separator, quoteChar, escapeChar, encoding, types, names, isNamed, size, recognize_times } = given;
       const quote = quoteChar ?? '"';

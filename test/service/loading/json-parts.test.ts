@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../../src/contract/json/json-scan.ts';
 import { itemsOf, jsonParts } from '../../../src/service/loading/json-parts.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 
 /** How much is a part, so that small texts have several. */
@@ -55,7 +56,7 @@ const cut: fc.Arbitrary<Cut> = fc.record({
 });
 
 describe('jsonParts(), wherever the chunks and the parts end', () => {
-  it('has the documents of every list', async () => {
+  it('has the documents of every list', MORE, async () => {
     const property = fc.asyncProperty(documents, space, mark, cut, async (given, gap, bom, how) => {
       const texts = given.map((document) => JSON.stringify(document, null, gap === '\n' ? 2 : 0));
       const text = `${gap}[${gap}${texts.join(`${gap},${gap}`)}${gap}]${gap}`;
@@ -66,7 +67,7 @@ describe('jsonParts(), wherever the chunks and the parts end', () => {
     await fc.assert(property, propertyRuns(1_000));
   });
 
-  it('has those of all lines, with the numbers of these', async () => {
+  it('has those of all lines, with the numbers of these', MORE, async () => {
     const property = fc.asyncProperty(documents, fc.boolean(), mark, cut, async (given, isLines, bom, how) => {
       const texts = given.flatMap((document, at) => [JSON.stringify(document), ...(at % 3 === 0 ? ['', ' '] : [])]);
       const { items, failure } = await read(`${bom}${texts.join('\r\n')}`, { ...how, isLines });
@@ -77,7 +78,7 @@ describe('jsonParts(), wherever the chunks and the parts end', () => {
     await fc.assert(property, propertyRuns(1_000));
   });
 
-  it('has those that follow each other, on several lines each or on one', async () => {
+  it('has those that follow each other, on several lines each or on one', MORE, async () => {
     const property = fc.asyncProperty(documents, fc.constantFrom(0, 2), mark, cut, async (given, indent, bom, how) => {
       // A first document alone on its line would make a document of each line.
       const all = [{ first: 1 }, { second: 2 }, ...given];
@@ -89,7 +90,7 @@ describe('jsonParts(), wherever the chunks and the parts end', () => {
     await fc.assert(property, propertyRuns(1_000));
   });
 
-  it('finds the same documents and the same failure in text that is broken somewhere', async () => {
+  it('finds the same documents and the same failure in text that is broken somewhere', MORE, async () => {
     const broken = fc.tuple(documents, space, fc.nat(), fc.constantFrom('', ',', ']', '}', '"', '{', '[', 'x', '\n'));
     const property = fc.asyncProperty(broken, cut, async ([given, gap, place, wrong], how) => {
       const text = `[${given.map((one) => JSON.stringify(one)).join(`,${gap}`)}]`;

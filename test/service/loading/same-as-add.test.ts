@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, stringifyJson } from '../../../src/contract/json/json.ts';
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import { keyedDocument, nastyDocument } from '../../engine/documents.ts';
+import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { type LoadBench, startBench } from './load-bench.ts';
 
@@ -255,7 +256,7 @@ describe('a load has the outcome of addDocuments', () => {
     await expectSame([HOSTILE['times'] ?? [], known, HOSTILE['mixed types'] ?? []], { recognize_times: true });
   });
 
-  it('with any documents, in any steps', async () => {
+  it('with any documents, in any steps', { ...MORE, timeout: 120_000 }, async () => {
     const eventTime = fc.constantFrom(
       {},
       { _event_time: '2024-05-06T07:08:09Z' },
@@ -271,7 +272,7 @@ describe('a load has the outcome of addDocuments', () => {
       fc.asyncProperty(steps, fc.constantFrom(...Object.keys(WAYS)), async (given, way) => {
         await expectSame(given, {}, [way]);
       }),
-      propertyRuns(60),
+      propertyRuns(60, 10),
     );
-  }, 120_000);
+  });
 });

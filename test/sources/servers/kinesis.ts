@@ -37,13 +37,17 @@ process.on('SIGUSR2', () => {
 });
 `;
 
-export async function startKinesis(): Promise<KinesisServer> {
-  const folder = await installed('kinesis', async (to) => {
+/** Its npm package. */
+export const installKinesis = () =>
+  installed('kinesis', async (to) => {
     await writeFile(join(to, 'package.json'), '{"private":true}');
     await command('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', `kinesis-local@${VERSION}`], {
       cwd: to,
     });
   });
+
+export async function startKinesis(): Promise<KinesisServer> {
+  const folder = await installKinesis();
   const data = await dataFolder('kinesis');
   const preload = join(data, 'preload.cjs');
   const clock = join(data, 'clock');

@@ -30,8 +30,9 @@ public class Main {
   }
 }`;
 
-export async function startMongoServer(port: number, folder: string): Promise<Server> {
-  const home = await installed(`mongo-java-server-${VERSION}`, async (made) => {
+/** Its libraries, from Maven, with a main class of our own. */
+export const installMongoServer = () =>
+  installed(`mongo-java-server-${VERSION}`, async (made) => {
     await writeFile(join(made, 'pom.xml'), POM);
     await writeFile(join(made, 'Main.java'), MAIN);
     await command('mvn', [
@@ -45,6 +46,9 @@ export async function startMongoServer(port: number, folder: string): Promise<Se
     ]);
     await command(`${JAVA}c`, ['-cp', 'libs/*', 'Main.java'], { cwd: made });
   });
+
+export async function startMongoServer(port: number, folder: string): Promise<Server> {
+  const home = await installMongoServer();
   const args = ['-Xmx768m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${home}/libs/*:${home}`, 'Main'];
   return start(JAVA, [...args, String(port)], { port, folder });
 }

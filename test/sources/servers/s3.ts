@@ -14,9 +14,12 @@ import { dataFolder, freePort, type Server, start } from './server.ts';
 
 const KEY = { cloud_access_key_id: 'testkey1', cloud_secret_access_key: 'testsecret' };
 
+/** Its program. */
+export const installVersitygw = () => installedGo('versitygw', 'github.com/versity/versitygw/cmd/versitygw', 'v1.8.0');
+
 /** Versity's gateway over a folder. */
 export async function startVersitygw(): Promise<TestStore> {
-  const program = await installedGo('versitygw', 'github.com/versity/versitygw/cmd/versitygw', 'v1.8.0');
+  const program = await installVersitygw();
   return startStore((folder, port) => [
     program,
     [

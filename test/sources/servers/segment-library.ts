@@ -24,12 +24,16 @@ export interface SegmentSettings {
   maxRetries?: number;
 }
 
-/** The real `@segment/analytics-node`, from its registry. */
-export async function segmentLibrary(): Promise<new (settings: SegmentSettings) => SegmentLibrary> {
-  const folder = await installed(`segment-${VERSION}`, async (cwd) => {
+/** Its npm package. */
+export const installSegmentLibrary = () =>
+  installed(`segment-${VERSION}`, async (cwd) => {
     await command('npm', ['init', '-y'], { cwd });
     await command('npm', ['install', '--no-audit', '--no-fund', `@segment/analytics-node@${VERSION}`], { cwd });
   });
+
+/** The real `@segment/analytics-node`, from its registry. */
+export async function segmentLibrary(): Promise<new (settings: SegmentSettings) => SegmentLibrary> {
+  const folder = await installSegmentLibrary();
   const entry = `${folder}/node_modules/@segment/analytics-node/dist/cjs/index.js`;
   const { Analytics } = await import(pathToFileURL(entry).href);
   return Analytics;
