@@ -35,7 +35,7 @@ const CAST_JSON =
 /** What to do about an SQL error, by patterns of its first line; the first match counts. */
 const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   [
-    /^[A-Za-z ]*"[^"]*"(?: does not exist or)? is not available/,
+    /" (?:does not exist or )?is not available/,
     'Use another function; files, settings and other systems cannot be reached from SQL.',
   ],
   [/^Malformed JSON|\bnot JSON$|cast value to numerical/, CAST_JSON],
