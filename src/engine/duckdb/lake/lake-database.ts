@@ -54,6 +54,8 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
     await prepare(first, limits);
     await loadExtensions(first, place, dirname(temp));
     stopSigningIn = await keepSignedIn(first, instance, place);
+    // A lake's files never change: where their groups are is read once, and not by each query. The engine counts that as memory.
+    await first.run('SET GLOBAL parquet_metadata_cache = true');
     // A commit that another node forestalls is tried again: those of one collection wait for each other elsewhere.
     await first.run('SET GLOBAL ducklake_max_retry_count = 200');
     await first.run('SET GLOBAL ducklake_retry_wait_ms = 5');
