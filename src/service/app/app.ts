@@ -7,6 +7,7 @@ import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import type { ScanOptions } from '../../contract/json/json-scan.ts';
+import { DEFAULTS_HEADER } from '../../contract/lambdas.ts';
 import { LOAD } from '../../contract/load.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
@@ -247,7 +248,9 @@ function addOperation(
       kept = entry;
     };
     const trashed = request.headers[TRASH_HEADER] === undefined ? undefined : note;
-    const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, trashed, text }, input);
+    const exactDefaults = request.headers[DEFAULTS_HEADER] === 'json';
+    const call = { ...ctx, engine, caller, origin, signal, keepRows, exactDefaults, trashed, text };
+    const result = await handler(call, input);
     const told = kept === undefined ? result : { ...(result as object), trash: kept };
     return streamed(row.envelope === 'data' ? { data: told } : told);
   };
