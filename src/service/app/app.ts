@@ -32,6 +32,7 @@ import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
 import { allowedMethods, routerPath } from './paths.ts';
+import { changeIn, namesIn } from './request-line.ts';
 import { addSegmentRoutes } from './segment-routes.ts';
 
 /** What the HTTP side needs beyond the service itself. */
@@ -58,8 +59,12 @@ interface RequestState {
   startedAt: number;
   signal: AbortSignal;
   operation: string | null;
+  /** What the operation is; absent until it is admitted. */
+  row?: Row;
   origin: Origin;
   caller?: Principal;
+  /** The names in its body. */
+  names?: Record<string, unknown>;
   /** Frees the place in which work is done on the body, if that is long. */
   leave?: () => void;
 }
@@ -145,6 +150,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
     const line = {
       trace_id: request.id,
       operation: state.operation,
+      ...changeIn(state.row, state.caller, { ...(request.params as object), ...state.names }),
       status: answered ? reply.raw.statusCode : null,
       ms: Math.round((performance.now() - state.startedAt) * 10) / 10,
     };
@@ -178,7 +184,7 @@ function acceptJson(app: FastifyInstance, states: WeakMap<FastifyRequest, Reques
       );
     }
     const state = stateOf(states, request);
-    const row: Row | undefined = allRows[state.operation as AnyOperation];
+    const { row } = state;
     return readBody(payload, bytesMaxOf(row), async (length) => {
       const isWrite = row !== undefined && takesDocuments(row);
       const { caller: { keyHash: caller = '' } = {}, signal } = state;
@@ -242,6 +248,7 @@ function addOperation(
         : { bytes: body.bytes, ...list, parse: async () => (await parse())['data'] as readonly JsonValue[] };
     const input = await (text === undefined ? parse() : read({ data: [] }));
     if (!takesDocuments(row)) leave?.();
+    state.names = namesIn(input);
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     let kept: Trashed | undefined;
     const note = (entry: Trashed) => {
@@ -286,6 +293,7 @@ function admissionOf(ctx: AppContext, states: WeakMap<FastifyRequest, RequestSta
     async admit(request: FastifyRequest, operation: string, row: Row): Promise<void> {
       const state = stateOf(states, request);
       state.operation = operation;
+      state.row = row;
       if (row.localOnly === true) requireLocal(state.origin, row.title);
       requireReady(ctx.lifecycle);
       ctx.lifecycle.called(ctx.command !== undefined && request.headers[COMMAND_HEADER] === ctx.command);
