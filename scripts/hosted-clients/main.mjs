@@ -80,6 +80,23 @@ const CONTENTS = [
   ['/ws/rich/aliases', { name: 'other', collections: ['rich.all'] }],
   ['/ws/rich/lambdas', { name: 'runs', sql: { query: 'SELECT * FROM rich.all' } }],
   ['/ws/rich/lambdas/runs/tags/latest', {}],
+  [
+    '/ws/rich/lambdas',
+    {
+      name: 'defaults',
+      sql: {
+        query: 'SELECT :n AS n, :l AS l, :o AS o, :b AS b, :x AS x, :d AS d',
+        default_parameters: [
+          { name: 'n', value: 10 },
+          { name: 'l', type: 'array', value: [1] },
+          { name: 'o', value: { k: 1 } },
+          { name: 'b', type: 'bool', value: true },
+          { name: 'x', type: 'int', value: null },
+          { name: 'd', type: 'date' },
+        ],
+      },
+    },
+  ],
   ['/ws/rich/lambdas', { name: 'fails', sql: { query: 'SELECT * FROM rich.nothing' } }],
   ['/integrations', { name: 'kafka', kafka: { kafka_topic_names: ['t'], kafka_data_format: 'JSON' } }],
   ['/integrations', { name: 'mongodb', mongodb: { connection_uri: 'mongodb://u:p@example.com/d' } }],

@@ -218,6 +218,23 @@ step(
     lambda: rs.QueryLambdas.execute_query_lambda_by_tag(workspace=WS, query_lambda="kinds", tag="latest"),
     at(lambda a: a.results, ROWS),
 )
+# Posted as JSON, one of null and one without a value: see CONTENTS.
+DEFAULTS = {"n": "10", "l": "[1]", "o": '{"k":1}', "b": "true", "x": "null"}
+rich = {"workspace": "rich", "query_lambda": "defaults"}
+step(
+    "getLambdaTag",
+    lambda: rs.QueryLambdas.get_query_lambda_tag_version(tag="latest", **rich),
+    at(lambda a: {p.name: p.value for p in a.data.version.sql.default_parameters}, DEFAULTS),
+)
+step("listLambdaTags", lambda: rs.QueryLambdas.list_query_lambda_tags(**rich), at(lambda a: len(a.data), 1))
+step("listLambdaVersions", lambda: rs.QueryLambdas.list_query_lambda_versions(**rich), at(lambda a: len(a.data), 1))
+step(
+    "executeLambdaTag",
+    lambda: rs.QueryLambdas.execute_query_lambda_by_tag(
+        tag="latest", parameters=[QueryParameter(name="d", type="date", value="2026-01-31")], **rich
+    ),
+    at(lambda a: a.results, [{"n": 10, "l": [1], "o": {"k": 1}, "b": True, "x": None, "d": "2026-01-31"}]),
+)
 step(
     "deleteLambdaTag",
     lambda: rs.QueryLambdas.delete_query_lambda_tag(workspace=WS, query_lambda="kinds", tag="prod"),

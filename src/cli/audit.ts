@@ -48,7 +48,8 @@ export function chosenRecords(records: readonly Entry[], { tool, sinceMs, failed
 function lineOf(entry: Entry): string {
   const { time, tool, outcome, guard, duration_ms: ms, rows, transport, client, arguments: args } = entry;
   const size = typeof rows === 'number' ? `${rows} rows` : `${entry['tokens'] ?? 0} tokens`;
-  const who = (client as { name?: unknown } | undefined)?.name;
+  const { user, key } = entry;
+  const program = (client as { name?: unknown } | undefined)?.name;
   const shown = stringifyJson(args ?? {});
   const parts = [
     time,
@@ -56,7 +57,8 @@ function lineOf(entry: Entry): string {
     guard === undefined || guard === outcome ? outcome : `${outcome} (${guard})`,
     `${ms} ms`,
     size,
-    who === undefined ? transport : `${transport}:${who}`,
+    ...(user === undefined ? [] : [key === undefined ? user : `${user} (${key})`]),
+    program === undefined ? transport : `${transport}:${program}`,
     shown.length > ARGUMENTS_CHARS ? `${shown.slice(0, ARGUMENTS_CHARS)}…` : shown,
   ];
   return plainText(parts.map(String).join('  ')).replaceAll('\n', ' ');

@@ -9,7 +9,8 @@ export const About = resource({
   settings: z
     .record(z.string(), z.string())
     .describe('Settings it was started with that are not the default, by the names of their flags'),
-  api_key: z.string().describe('Name of the API key of this request'),
+  user: z.string().describe('E-mail of the user whose API key this request has'),
+  api_key: z.string().describe('Name of that key'),
   admitted_by: z
     .array(z.string())
     .describe("Names of the allowlist entries that hold the caller's address; null: it is let in without any"),

@@ -279,7 +279,7 @@ export const integrations = {
     path: '/v1/orgs/self/integrations',
     title: 'Create an integration',
     summary:
-      'Store how to reach an external source, of exactly one kind. Secrets by reference, env:NAME or file:PATH. See colloquy://docs/integrations',
+      'Store how to reach an external source, of one kind. Secrets by reference where the server takes them: env:NAME or file:PATH. See colloquy://docs/integrations',
     effect: 'create',
     role: 'admin',
     params: z.object({}),

@@ -1,10 +1,16 @@
 import * as z from 'zod';
-import { CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
+import { CollectionParam, Json, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
 import { PlainParameter, QueryParameter, QueryResponse } from './queries.ts';
 import type { Contract } from './row.ts';
 
 /** The tag that every lambda has from its first version on; it moves to each new version. */
 export const LATEST = 'latest';
+
+/**
+ * A call with this header, `x-colloquy-defaults: json`, gets default parameters as they were given: values of any type, and those
+ * without a value. Without it they are as clients of the hosted service expect them. Other services ignore the header.
+ */
+export const DEFAULTS_HEADER = 'x-colloquy-defaults';
 
 export const QueryLambdaVersion = resource({
   workspace: z.string(),
@@ -13,7 +19,12 @@ export const QueryLambdaVersion = resource({
   name: z.string(),
   version: z.string().describe('16 hexadecimal characters, a hash of what the version consists of'),
   description: z.string(),
-  sql: resource({ query: z.string(), default_parameters: z.array(resource(QueryParameter.shape)) }),
+  sql: resource({
+    query: z.string(),
+    default_parameters: z
+      .array(resource({ ...QueryParameter.shape, value: Json.describe('Always text that means the same') }))
+      .describe('Those with a value; null has the type null. With x-colloquy-defaults: json all, as they were given'),
+  }),
   collections: z.array(z.string()).describe('Collections and aliases that the SQL reads'),
   state: z.string().describe('ACTIVE, or INVALID_SQL while the SQL does not bind'),
   stats: resource({

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { DEFAULTS_HEADER } from '../contract/lambdas.ts';
 import type { LoadProgress, LoadResult } from '../contract/load.ts';
 import { KEEP_HEADER } from '../contract/results.ts';
 import type { Contract, Row } from '../contract/row.ts';
@@ -170,6 +171,7 @@ async function once(
     headers: {
       ...options.headers?.(),
       ...headersFor(apiKey, request.body !== undefined),
+      [DEFAULTS_HEADER]: 'json',
       ...(keepResult === undefined ? {} : { [KEEP_HEADER]: String(keepResult) }),
       ...(tellTrash === true ? { [TRASH_HEADER]: 'told' } : {}),
     },

@@ -2,6 +2,7 @@ import type { Client } from '../http/client.ts';
 import type { Audit } from './audit.ts';
 import type { Changes } from './changes.ts';
 import type { Approvals } from './guard/signed-states.ts';
+import type { KeyOwner } from './key-owner.ts';
 import type { Logger } from './logger.ts';
 import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
@@ -18,6 +19,8 @@ export interface Assistant {
   log: Logger;
   /** Identifies the caller: what was approved or kept for one principal is not available to another. */
   principal: string;
+  /** Whose API key it calls with; absent: the service is asked once it is connected to. */
+  owner?: KeyOwner | undefined;
   /** The tools that are listed and can be called, by name. The list never changes. */
   tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
   /** Why each of the other tools is not offered; absent if all are. */

@@ -5,6 +5,7 @@ import { visibleText } from '../contract/visible.ts';
 import { cutWithoutKeys } from '../contract/without-keys.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
 import type { Human, Verdict } from './guard/guard.ts';
+import type { KeyOwner } from './key-owner.ts';
 import { estimateTokens } from './room.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
 import { asListed, isAnyJson, structureIn, unwrapped } from './tools/arguments.ts';
@@ -16,6 +17,9 @@ import type { Tool } from './tools/tool.ts';
 export interface AuditRecord {
   /** When the call arrived, ISO-8601 in UTC. */
   time: string;
+  /** E-mail of the user whose API key made the call, and the key's name; absent: no service said so. */
+  user?: string;
+  key?: string;
   principal: string;
   /** What the client calls itself, unchecked. */
   client?: { name: string; version: string };
@@ -70,7 +74,7 @@ export interface OpenRecord {
   /** Wraps `human` so that the answers are recorded. */
   watched(human: Human): Human;
   /** Resolves to false if it could not be written. */
-  end(result: ToolResult | InputRequiredResult): Promise<boolean>;
+  end(result: ToolResult | InputRequiredResult, owner: KeyOwner | undefined): Promise<boolean>;
 }
 
 /** Starts the record of a call. */
@@ -86,11 +90,11 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
         return verdict;
       },
     }),
-    end: async (result) => {
+    end: async (result, owner) => {
       const guard = verdict?.kind === 'refused' ? verdict.code : verdict?.kind;
       const written = audit.observe({
         time,
-        ...whoCalls(caller, audit),
+        ...whoCalls(caller, owner, audit),
         tool: tool.listing.name,
         arguments: auditedArguments(tool, args),
         ...(guard === undefined ? {} : { guard }),
@@ -103,10 +107,15 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
 }
 
 /** The record of a call of a tool that is not offered. */
-export function refusedCall(name: string, outcome: string, caller: Caller, audit: Audit): AuditRecord {
+export function refusedCall(
+  name: string,
+  outcome: string,
+  { caller, owner }: { caller: Caller; owner: KeyOwner | undefined },
+  audit: Audit,
+): AuditRecord {
   return {
     time: new Date().toISOString(),
-    ...whoCalls(caller, audit),
+    ...whoCalls(caller, owner, audit),
     tool: short(name),
     arguments: {},
     outcome,
@@ -116,8 +125,10 @@ export function refusedCall(name: string, outcome: string, caller: Caller, audit
   };
 }
 
-function whoCalls({ principal, client, era }: Caller, { transport }: Audit) {
+function whoCalls({ principal, client, era }: Caller, owner: KeyOwner | undefined, { transport }: Audit) {
   return {
+    ...(owner === undefined ? {} : { user: short(owner.user) }),
+    ...(owner?.key === undefined ? {} : { key: short(owner.key) }),
     principal: short(principal),
     ...(client === undefined ? {} : { client: { name: short(client.name), version: short(client.version) } }),
     transport,

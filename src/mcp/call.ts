@@ -9,6 +9,7 @@ import type { Blast } from './guard/blast.ts';
 import { type Human, nobody, outgrown, type Question, refused, type Verdict } from './guard/guard.ts';
 import { withReceipt } from './guard/receipt.ts';
 import { inTrash } from './in-trash.ts';
+import { askOwner, type KeyOwner, ownerBehind } from './key-owner.ts';
 import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
@@ -32,6 +33,8 @@ export interface Run {
   /** Records the call; absent: it is not recorded. */
   audit?: Audit | undefined;
   caller?: Caller | undefined;
+  /** Whose API key it is made with; absent: the service is asked. */
+  owner?: KeyOwner | undefined;
   /** Called with errors that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
@@ -43,8 +46,14 @@ export interface Run {
 export async function runTool(run: Run): Promise<ToolResult | InputRequiredResult> {
   if (run.audit === undefined) return runOnce(run);
   const record = openRecord(run.tool, run.args, run.caller ?? { principal: '' }, run.audit);
-  const result = await runOnce({ ...run, human: record.watched(run.human) });
-  const written = record.end(result);
+  let owner = run.owner === undefined ? ownerBehind(run.connect) : Promise.resolve(run.owner);
+  const connect = async () => {
+    const client = await run.connect();
+    owner ??= askOwner(run.connect, client);
+    return client;
+  };
+  const result = await runOnce({ ...run, connect, human: record.watched(run.human) });
+  const written = record.end(result, await owner);
   // Only of what deletes somebody has to know before it is forgotten; nothing else waits for the file.
   if (run.tool.blast === undefined || !('structuredContent' in result) || result['isError'] === true) return result;
   return (await written) ? result : unrecorded(result as ToolResult);

@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors.ts';
 import { parseJson } from '../contract/json/json.ts';
 import { mapSecrets } from '../contract/secret.ts';
+import { lowerFirst } from '../contract/text.ts';
 import type { Fenced } from './fence.ts';
 import type { SecretOf } from './means.ts';
 
@@ -13,8 +14,10 @@ const REFERENCE_CHARS_MAX = 200;
 /** Shorter texts could be any word, so they are not looked for in answers. */
 const HIDDEN_CHARS_MIN = 6;
 
-const GIVEN_PLAINLY =
-  'The secret of this call is now part of the conversation. A reference keeps the next one out of it: env:NAME or file:PATH in its place, which this server resolves; a human sets it up.';
+const GIVEN_PLAINLY = 'The secret of this call is now part of the conversation.';
+const BY_REFERENCE =
+  'A reference keeps the next one out of it: env:NAME or file:PATH in its place, which this server resolves; a human sets it up.';
+const NO_REFERENCES = 'This server takes no references to secrets. Its operator can allow them with --secret-dir.';
 
 /** The secrets of one call. */
 export interface CallSecrets {
@@ -39,10 +42,7 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
   const lookUp = (reference: string): string => {
     if (secretOf !== undefined) return secretOf(reference);
     const shown = JSON.stringify(reference.slice(0, REFERENCE_CHARS_MAX));
-    throw new ApiError(
-      'invalid_input',
-      `Cannot use the reference ${shown}: this server takes no references to secrets. Its operator can allow them with --secret-dir.`,
-    );
+    throw new ApiError('invalid_input', `Cannot use the reference ${shown}: ${lowerFirst(NO_REFERENCES)}`);
   };
   const replaceIn = (value: unknown): unknown => {
     if (isReference(value)) return lookUp(value);
@@ -69,7 +69,9 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
         return content;
       }),
     hide: (answer) => {
-      const next = isPlain ? [answer.next, GIVEN_PLAINLY].filter(Boolean).join(' ') : answer.next;
+      const next = isPlain
+        ? [answer.next, GIVEN_PLAINLY, secretOf ? BY_REFERENCE : NO_REFERENCES].filter(Boolean).join(' ')
+        : answer.next;
       if (known.size === 0) return { ...answer, next };
       const data = withoutTexts(answer.data, known) as Fenced['data'];
       const text = answer.text === undefined ? undefined : (withoutTexts(answer.text, known) as string);

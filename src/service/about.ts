@@ -9,6 +9,7 @@ export function getAbout({ version, build, trash, settings, caller, clock, catal
     build: build ?? null,
     trash_days: trash.days,
     settings: { ...settings },
+    user: caller.user.email,
     api_key: caller.keyName,
     admitted_by: admittedBy(catalog, origin),
     time: new Date().toISOString(),

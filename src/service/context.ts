@@ -76,6 +76,8 @@ export interface CallContext extends ServiceContext {
   text?: DocumentList | undefined;
   /** Most rows in the answer if the whole result is to be kept, 0 also if it is small; absent if it is not. */
   keepRows?: number | undefined;
+  /** Default parameters as they were given (default: as `textDefaults`). */
+  exactDefaults?: boolean | undefined;
   /** Told where the call's deletion goes, if its answer is to say so. */
   trashed?: Told | undefined;
   /** Aborted if the caller hangs up before the answer, or the service closes. */

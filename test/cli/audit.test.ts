@@ -31,6 +31,7 @@ describe('colloquy audit', () => {
     await run(['call', 'run_query', '{"query":"SELEC 1"}']);
     await run(['call', 'list_collections', '{}'], { COLLOQUY_AUDIT: 'off' });
     const all = (await run(['audit'])).stdout.trim().split('\n');
+    for (const line of all) expect(line).toContain('  admin@localhost (local-admin)  call  ');
     expect(all.map((line) => line.split('  ').slice(1, 3))).toEqual([
       ['list_workspaces', 'ok'],
       ['run_query', 'query_error'],

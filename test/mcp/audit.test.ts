@@ -5,7 +5,7 @@ import { type AuditRecord, auditedArguments } from '../../src/mcp/audit.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
-import { fakeClient } from './fake-client.ts';
+import { fakeClient, notFound } from './fake-client.ts';
 import { ARGS, shop } from './guard/guard-desk.ts';
 import { agree, PEERS } from './peers.ts';
 
@@ -26,7 +26,7 @@ const SERVICE = {
   listCollectionAliases: () => [],
   listWorkspaceAliases: () => [],
   listWorkspaceLambdas: () => [],
-  getAbout: () => ({ version: '1' }),
+  getAbout: () => ({ version: '1', user: 'ann@example.com', api_key: 'laptop' }),
   runQuery: () => {
     throw new ApiError('query_error', 'no such column');
   },
@@ -54,6 +54,7 @@ describe.each(Object.entries(PEERS))('the audit of calls in era %s', (_, open) =
     const peer = await open(assistant(records), { capable: true, human: agree });
     await peer.call({ name: 'list_workspaces', arguments: {} });
     await peer.call({ name: 'run_query', arguments: { query: 'SELECT 1' } });
+    // Nothing is asked of the service.
     await peer.call({ name: 'run_query', arguments: { quest: 'x' } });
     await peer.close();
     expect(records).toMatchObject([
@@ -62,6 +63,7 @@ describe.each(Object.entries(PEERS))('the audit of calls in era %s', (_, open) =
       { tool: 'run_query', outcome: 'invalid_input', arguments: { quest: '[unknown]' } },
     ]);
     for (const record of records) {
+      expect(record).toMatchObject({ user: 'ann@example.com', key: 'laptop' });
       expect(record).toMatchObject({ principal: 'me', client: { name: 'test', version: '1' }, transport: 'stdio' });
       expect(['legacy', 'modern']).toContain(record.era);
       expect(record.time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
@@ -109,6 +111,19 @@ describe('callTool()', () => {
     await callTool({ client, name: 'list_workspaces', args: {}, confirm: async () => false, audit });
     expect(records).toMatchObject([{ principal: 'terminal', transport: 'call', tool: 'list_workspaces' }]);
     expect(records[0]).not.toHaveProperty('era');
+  });
+
+  it.each([
+    ['that has no such endpoint', { getAbout: () => Promise.reject(notFound('no such path')) }, 'bob@example.com'],
+    ['of an earlier version', { getAbout: () => ({ api_key: 'laptop' }) }, 'bob@example.com'],
+    ['that does not answer', { getAbout: () => Promise.reject(new ApiError('request_timeout', 'late')) }, undefined],
+  ])('names the user alone for a service %s, and waits for nobody', async (_, answers, user) => {
+    const records: AuditRecord[] = [];
+    const getCurrentUser = () => ({ email: 'bob@example.com' });
+    const { client } = fakeClient({ ...SERVICE, getCurrentUser, ...answers });
+    const audit = { transport: 'call', observe: (record: AuditRecord) => void records.push(record) };
+    await callTool({ client, name: 'list_workspaces', args: {}, confirm: async () => false, audit });
+    expect([records[0]?.user, records[0]?.key]).toEqual([user, undefined]);
   });
 });
 

@@ -25,6 +25,19 @@ function call(name: string, args: Record<string, unknown>) {
   return callTool({ client, name, args, confirm: async () => true });
 }
 
+it('a secret given plainly is told of, with references only where the server takes them', async () => {
+  const means = { secretOf: () => SECRET };
+  const nextOf = async (name: string, more: { means?: typeof means }) => {
+    const args = { name, mongodb: { connection_uri: `mongodb://u:${SECRET}@h` } };
+    const answer = await callTool({ client, name: 'create_integration', args, confirm: async () => true, ...more });
+    return answer.structured['next'];
+  };
+  expect(await nextOf('resolves', { means })).toContain('A reference keeps the next one out of it');
+  const without = await nextOf('takes-none', {});
+  expect(without).toContain('This server takes no references to secrets.');
+  expect(without).not.toContain('env:NAME');
+});
+
 describe('secrets of an integration in what a model reads', () => {
   const key = { cloud_access_key_id: 'AKID', cloud_secret_access_key: SECRET };
   it.each<[string, Record<string, unknown>]>([

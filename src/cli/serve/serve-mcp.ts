@@ -67,7 +67,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
     begun();
   }
 
-  function open({ key, keyHash, roles }: MountCaller) {
+  function open({ key, keyHash, keyName, email, roles }: MountCaller) {
     const { readOnly } = config;
     // The service is this very process: if it does not answer, it is closing, and retrying only takes time.
     const headers = () => callerHeaders.getStore() ?? {};
@@ -78,6 +78,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
       version: VERSION,
       log,
       principal: keyHash.slice(0, PRINCIPAL_CHARS),
+      owner: { user: email, key: keyName },
       ...withLambdaTools(offeredTools({ ...offer, roles }), lambdas),
       hidden: hiddenTools({ ...offer, roles }),
       approvals,

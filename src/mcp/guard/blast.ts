@@ -17,7 +17,16 @@ import {
   vainRefusal,
 } from './refusals.ts';
 import { digest } from './signed-states.ts';
-import { admittedLine, contentsUnder, documentCount, extentOf, stateOf, thingLines, whatOf } from './survey.ts';
+import {
+  admittedLine,
+  contentsUnder,
+  documentCount,
+  extentOf,
+  failingLine,
+  stateOf,
+  thingLines,
+  whatOf,
+} from './survey.ts';
 import { findTarget, fingerprint, listed, namedBy, nextLatest, quoted, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,7 +39,7 @@ export interface Blast {
   message: string;
   /** Its beginning: what is done, and to what. */
   what: string;
-  /** Its end: whether and until when it can be undone. */
+  /** Its end: whether and until when it can be undone, or the call that makes it again. */
   undo: string;
   /** Set if the loss is severe: the name that the human has to type. */
   typedName: string | undefined;
@@ -42,8 +51,6 @@ export interface Blast {
   existing?: ReadonlySet<string> | undefined;
   /** Which names answer otherwise once it is done, for the answer as well. */
   afterwards?: readonly string[] | undefined;
-  /** The call that makes it again, if it does not go to the trash and one does. */
-  again?: string | undefined;
   /** For documents: the selection of those that go, as they are; of a condition also what the service says of it. */
   selection?: string | undefined;
   warnings?: readonly string[] | undefined;
@@ -105,7 +112,6 @@ export async function impactOf(
   const read: Read = (operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
   const about = aboutOnce(client, signal);
   const until = row.trash === true ? await keptUntil(about) : undefined;
-  const undo = undoLine(until, offered);
   const under = await contentsUnder({ client, read, signal }, path);
   const { thing: target, exact } = await findTarget(read, path, args).catch((error: unknown) => {
     // A name such as "self" is refused whether or not there is a list that has it.
@@ -116,13 +122,14 @@ export async function impactOf(
     ? await ofThing({ deletion, target, under, read, about, client, args, signal })
     : await ofNamed(client, args, { documents: documentCount(target), shown, signal });
   const what = whatOf(row.title, pathParameters(path), args);
+  const again = until === undefined ? againCall(tool.operation, args, target) : undefined;
+  const undo = again === undefined ? undoLine(until, offered) : `This makes it again: ${again}.`;
   const { noun, name } = deletion;
   return {
     ...found,
     refusal: (await roleRefusal(deletion, read)) ?? found.refusal,
     what,
     undo,
-    again: againCall(tool.operation, args, target),
     until,
     message: questionOf(what, found.lines, undo),
     typedName: found.isSevere && noun !== undefined ? name : undefined,
@@ -161,7 +168,7 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
   if (row.refuses?.last === true) {
     for (const { kind, names } of await namedBy(read, row.path, name)) {
       lines.push(`Its ${kind} go with it: ${listed(names)}.`);
-      afterwards.push(`Calls by ${listed(names)} fail from then on.`);
+      afterwards.push(failingLine(names));
       extent[kind] = extentOf(names);
     }
     const next = await nextLatest(read, row.path, name);
@@ -175,7 +182,13 @@ async function ofThing({ deletion, target, under, read, about, ...more }: Thing)
     const admitted = admittedLine(name, (await about())?.admitted_by);
     if (admitted !== undefined) lines.push(admitted);
   }
-  lines.push(...thingLines(target), ...under.lines);
+  lines.push(
+    ...thingLines(target),
+    ...under.lines,
+    ...(under.run === undefined ? [] : [under.run]),
+    ...under.afterwards,
+  );
+  afterwards.push(...under.afterwards);
   const documents = documentCount(target);
   if (documents !== undefined) extent['documents'] = { count: documents, ...stateOf(target) };
   Object.assign(extent, under.extent);

@@ -36,9 +36,7 @@ export function withReceipt(answer: Fenced, { blast, consent, offered }: Done): 
     deletedOf(data) === 0
       ? 'Nothing was deleted'
       : until === undefined
-        ? blast.again === undefined
-          ? blast.undo.replace(/\.$/, '')
-          : `This makes it again: ${blast.again}`
+        ? blast.undo.replace(/\.$/, '')
         : `It can be undone until ${until}: ${how}`;
   return {
     ...answer,

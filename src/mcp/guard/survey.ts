@@ -16,6 +16,10 @@ export interface Contents {
   found: string[];
   /** These, each as the service names what uses something: `alias "shop.recent"`. */
   users: string[];
+  /** Which names answer otherwise without the thing. */
+  afterwards: string[];
+  /** When a lambda was last run, of all its versions. */
+  run: string | undefined;
   extent: Extent;
 }
 
@@ -27,6 +31,7 @@ export async function contentsUnder(
   const lines: string[] = [];
   const found: string[] = [];
   const users: string[] = [];
+  const listedItems = new Map<string, readonly Arguments[]>();
   const extent: Extent = {};
   for (const { operation, kind } of contentsOf(path)) {
     const items = await read(operation).catch(() => undefined);
@@ -34,6 +39,7 @@ export async function contentsUnder(
       lines.push(`Its ${kind} could not be counted.`);
       continue;
     }
+    listedItems.set(kind, items);
     // Things that have versions may be listed once per version.
     const seen = new Set<string>();
     const names = items
@@ -45,7 +51,40 @@ export async function contentsUnder(
     found.push(contentLine(kind, names, items, tags));
     users.push(...names.map((name) => `${USERS[kind] ?? singular(kind)} ${quoted(name)}`));
   }
-  return { lines: [...lines, ...found], found, users, extent };
+  const tagged = listedItems.get('tags') ?? [];
+  return {
+    lines: [...lines, ...found],
+    found,
+    users,
+    afterwards: tagged.length > 0 ? [failingLine(tagged.map((tag) => String(nameOf(tag, 'tag_name'))))] : [],
+    run: lastRun(listedItems.get('versions') ?? [], tagged),
+    extent,
+  };
+}
+
+/** What becomes of calls by names that go. */
+export function failingLine(names: readonly string[]): string {
+  return `Calls by ${listed(names)} fail from then on.`;
+}
+
+/** The last run of any version of a lambda: callers of an older one use it as well. */
+function lastRun(versions: readonly Arguments[], tags: readonly Arguments[]): string | undefined {
+  const last = versions.reduce<Arguments | undefined>((latest, one) => {
+    return String(statsOf(one)['last_executed'] ?? '') > String(statsOf(latest)['last_executed'] ?? '') ? one : latest;
+  }, undefined);
+  if (last === undefined) return undefined;
+  const { version } = last;
+  const on = tags.filter((tag) => (tag['version'] as Arguments | undefined)?.['version'] === version);
+  const tagged =
+    on.length === 0 ? ', which has no tag' : `, with the tags ${listed(on.map(({ tag_name: tag }) => tag))}`;
+  return `${runLine(last)}: the version ${quoted(version)}${tagged}.`;
+}
+
+/** Without its period. */
+function runLine(version: unknown): string | undefined {
+  const { last_executed: run, last_executed_by: by } = statsOf(version);
+  if (typeof run !== 'string') return undefined;
+  return `It was last run at ${run}${typeof by === 'string' ? ` by ${by}` : ''}`;
 }
 
 /** What the service calls those that use a collection or an alias. */
@@ -97,8 +136,9 @@ export function thingLines(thing: Arguments | undefined): string[] {
   const { tag_name: tag } = thing;
   if (typeof tag === 'string' && isObject(version))
     lines.push(`It is on the version ${quoted(version['version'])}, which stays; calls by this tag fail from then on.`);
-  const run = statsOf(latest ?? (isObject(version) ? version : thing))['last_executed'];
-  if (typeof run === 'string') lines.push(`It was last run at ${run}.`);
+  // Of a lambda, the runs of all its versions count.
+  const run = latest === undefined ? runLine(isObject(version) ? version : thing) : undefined;
+  if (run !== undefined) lines.push(`${run}.`);
   if (used !== undefined) lines.push(typeof used === 'string' ? `It was last used at ${used}.` : 'It was never used.');
   return lines;
 }

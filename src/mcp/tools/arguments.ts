@@ -147,7 +147,9 @@ function misplaced(schema: unknown, value: unknown, path: string): string[] {
     }
     if (inner instanceof z.ZodObject && isObject(found)) {
       const shape = inner.shape as Record<string, unknown>;
-      return Object.entries(found).flatMap(([name, field]) => look(shape[name], field, `${at}.${name}`));
+      // A field that there is not is told as such: it may be a secret's name, misspelled.
+      const fields = Object.entries(found).filter(([name]) => Object.hasOwn(shape, name));
+      return fields.flatMap(([name, field]) => look(shape[name], field, `${at}.${name}`));
     }
     if (typeof found !== 'string' || !meant.test(found)) return [];
     const others = takers.length > 0 ? `in "${path}" only ${quoted(takers)} takes one` : 'only a secret takes one';

@@ -3,7 +3,7 @@ import type { QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
-import { isRequired } from './lambda-lookup.ts';
+import { hasDefault, isRequired } from './lambda-lookup.ts';
 
 /** The result columns of a statement, or why they cannot be determined. */
 export type LambdaColumns =
@@ -44,8 +44,8 @@ export async function columnsOf(
   { defaults, assumed }: { defaults: Defaults; assumed: string[] },
   signal: AbortSignal | undefined,
 ): Promise<LambdaColumns> {
-  const given = defaults.flatMap(({ name, type, value }) =>
-    name && value !== undefined ? [{ name, type: type ?? '', value }] : [],
+  const given = defaults.flatMap((one) =>
+    one.name && hasDefault(one) ? [{ name: one.name, type: one.type ?? '', value: one.value ?? null }] : [],
   );
   const parameters: QueryParameter[] = [...given, ...assumed.map((name) => ({ name, type: 'null' as const }))];
   // The bracket is on a line of its own, so that a comment at the end of the SQL does not swallow it.

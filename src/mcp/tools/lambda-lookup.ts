@@ -135,7 +135,7 @@ export function declaredAs(declared: Declared, name: string): Declared[number] |
 }
 
 /** Whether a run needs no value: one that is declared without any only has a type. */
-function hasDefault({ type, value }: Declared[number]): boolean {
+export function hasDefault({ type, value }: Declared[number]): boolean {
   return value !== undefined || type === 'null';
 }
 

@@ -5,8 +5,8 @@ import type { Arguments } from './relations.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
- * What an assistant sees of the result of an operation on lambdas: tags without the SQL of their versions, which is long
- * and has a tool of its own, and versions with their tags. All other results as they are.
+ * What an assistant sees of the result of an operation on lambdas: tags without the SQL and the figures of their versions, which are
+ * long and have a tool of their own, and versions with their tags. All other results as they are.
  */
 export async function lambdasShown(
   operation: AnyOperation,
@@ -14,8 +14,8 @@ export async function lambdasShown(
   { workspace, queryLambda }: Arguments,
   told: unknown,
 ): Promise<unknown> {
-  if (operation === 'tagLambdaVersion') return withoutSql(told as LambdaTag);
-  if (operation === 'listLambdaTags') return (told as LambdaTag[]).map(withoutSql);
+  if (operation === 'tagLambdaVersion') return brief(told as LambdaTag);
+  if (operation === 'listLambdaTags') return (told as LambdaTag[]).map(brief);
   if (operation !== 'listLambdaVersions') return told;
   const place = { workspace: String(workspace), queryLambda: String(queryLambda) };
   const tags = tagsByVersion(await client.listLambdaTags(place, { signal }).catch(() => []));
@@ -25,7 +25,7 @@ export async function lambdasShown(
   });
 }
 
-function withoutSql({ version, ...tag }: LambdaTag) {
-  const { sql: _, ...rest } = version ?? {};
+function brief({ version, ...tag }: LambdaTag) {
+  const { sql: _, stats: __, ...rest } = version ?? {};
   return { ...tag, version: rest };
 }

@@ -24,11 +24,14 @@ const LISTERS: Partial<Record<NotFoundKey, Operation>> = {
 };
 
 /** One step: the thing that is missing is told by the error, and one list has its name. */
-function listThem({ path, effect }: Row, { message, details }: ApiError): string | undefined {
+function listThem(row: Row, { message, details }: ApiError): string | undefined {
+  const { path, effect } = row;
   const key = details.messageKey as NotFoundKey;
   const last = pathParameters(path).at(-1);
   // The same key stands for a lambda and its version.
   const isVersion = last === 'version' && message.includes('" (version "');
+  if (isVersion && row === contract.executeLambdaVersion && message.includes('" is a tag: '))
+    return `Run what a tag is on with ${toolName('executeLambdaTag')}.`;
   const lister = (isVersion ? undefined : LISTERS[key]) ?? (last === undefined ? undefined : listerOf(path, last));
   if (lister === undefined) return undefined;
   const make = key === 'WORKSPACE_NOT_FOUND' && (effect === 'create' || effect === 'update');

@@ -13,6 +13,7 @@ import { type Caller, refusedCall } from '../audit.ts';
 import { notOffered, runTool, unknownTool } from '../call.ts';
 import { canShowForms, elicitingHuman, nobody, type Round } from '../guard/guard.ts';
 import { askInSession } from '../guard/session-elicitation.ts';
+import { ownerBehind } from '../key-owner.ts';
 import { type Progress, reportedWait } from '../progress.ts';
 import { tellAfter } from '../resources/subscriptions.ts';
 import type { Tool, ToolCard } from './tool.ts';
@@ -50,7 +51,10 @@ export function registerToolCalls(
     if (tool === undefined) {
       const refusal = notOffered(params.name, await hidden);
       const outcome = refusal === undefined ? 'unknown_tool' : 'not_offered';
-      audit?.observe(refusedCall(params.name, outcome, callerOf(ctx), audit));
+      if (audit !== undefined) {
+        const who = { caller: callerOf(ctx), owner: assistant.owner ?? (await ownerBehind(connect)) };
+        audit.observe(refusedCall(params.name, outcome, who, audit));
+      }
       if (refusal !== undefined) return refusal;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, offered));
     }
@@ -67,6 +71,7 @@ export function registerToolCalls(
         offered,
         audit,
         caller: callerOf(ctx),
+        owner: assistant.owner,
         onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),
       }).then(tellAfter(changes, tool, params.arguments));
     const canAsk = asks && canShowForms(capabilitiesOf(ctx));

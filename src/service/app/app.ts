@@ -7,6 +7,7 @@ import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import type { ScanOptions } from '../../contract/json/json-scan.ts';
+import { DEFAULTS_HEADER } from '../../contract/lambdas.ts';
 import { LOAD } from '../../contract/load.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
@@ -31,6 +32,7 @@ import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
 import { allowedMethods, routerPath } from './paths.ts';
+import { changeIn, namesIn } from './request-line.ts';
 import { addSegmentRoutes } from './segment-routes.ts';
 
 /** What the HTTP side needs beyond the service itself. */
@@ -57,8 +59,12 @@ interface RequestState {
   startedAt: number;
   signal: AbortSignal;
   operation: string | null;
+  /** What the operation is; absent until it is admitted. */
+  row?: Row;
   origin: Origin;
   caller?: Principal;
+  /** The names in its body. */
+  names?: Record<string, unknown>;
   /** Frees the place in which work is done on the body, if that is long. */
   leave?: () => void;
 }
@@ -144,6 +150,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
     const line = {
       trace_id: request.id,
       operation: state.operation,
+      ...changeIn(state.row, state.caller, { ...(request.params as object), ...state.names }),
       status: answered ? reply.raw.statusCode : null,
       ms: Math.round((performance.now() - state.startedAt) * 10) / 10,
     };
@@ -177,7 +184,7 @@ function acceptJson(app: FastifyInstance, states: WeakMap<FastifyRequest, Reques
       );
     }
     const state = stateOf(states, request);
-    const row: Row | undefined = allRows[state.operation as AnyOperation];
+    const { row } = state;
     return readBody(payload, bytesMaxOf(row), async (length) => {
       const isWrite = row !== undefined && takesDocuments(row);
       const { caller: { keyHash: caller = '' } = {}, signal } = state;
@@ -241,13 +248,16 @@ function addOperation(
         : { bytes: body.bytes, ...list, parse: async () => (await parse())['data'] as readonly JsonValue[] };
     const input = await (text === undefined ? parse() : read({ data: [] }));
     if (!takesDocuments(row)) leave?.();
+    state.names = namesIn(input);
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     let kept: Trashed | undefined;
     const note = (entry: Trashed) => {
       kept = entry;
     };
     const trashed = request.headers[TRASH_HEADER] === undefined ? undefined : note;
-    const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, trashed, text }, input);
+    const exactDefaults = request.headers[DEFAULTS_HEADER] === 'json';
+    const call = { ...ctx, engine, caller, origin, signal, keepRows, exactDefaults, trashed, text };
+    const result = await handler(call, input);
     const told = kept === undefined ? result : { ...(result as object), trash: kept };
     return streamed(row.envelope === 'data' ? { data: told } : told);
   };
@@ -283,6 +293,7 @@ function admissionOf(ctx: AppContext, states: WeakMap<FastifyRequest, RequestSta
     async admit(request: FastifyRequest, operation: string, row: Row): Promise<void> {
       const state = stateOf(states, request);
       state.operation = operation;
+      state.row = row;
       if (row.localOnly === true) requireLocal(state.origin, row.title);
       requireReady(ctx.lifecycle);
       ctx.lifecycle.called(ctx.command !== undefined && request.headers[COMMAND_HEADER] === ctx.command);

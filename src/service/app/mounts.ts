@@ -17,6 +17,8 @@ export interface MountCaller {
   keyHash: string;
   /** The key itself, with which the handler may call the API on the caller's behalf. */
   key: string;
+  /** Name of the key, among those of its user. */
+  keyName: string;
   email: string;
   roles: readonly Role[];
   /** Whether the key still exists; to be asked by whatever outlives the request. */
@@ -87,9 +89,9 @@ export function addMount(
       // The handler answers by itself from here on.
       reply.hijack();
       reply.raw.setHeader('x-trace-id', request.id);
-      const { keyHash, user } = caller;
+      const { keyHash, keyName, user } = caller;
       const headers = ctx.passes.passFor(visit.origin);
-      const about = { keyHash, key: keyOf(authorization), email: user.email, roles: user.roles, headers };
+      const about = { keyHash, keyName, key: keyOf(authorization), email: user.email, roles: user.roles, headers };
       const isKnown = () => isCurrent(ctx.catalog, keyHash);
       mount.handle(request.raw, reply.raw, { ...about, isKnown }, visit.signal).catch((error: unknown) => {
         ctx.log.error({ trace_id: request.id, err: error }, 'a mounted handler failed');

@@ -1,15 +1,16 @@
+import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import type { LambdaTag, QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { spelledNow } from '../catalog/not-found.ts';
 import type { LambdaRecord, LambdaVersionRecord } from '../catalog/records.ts';
-import type { ServiceContext } from '../context.ts';
+import type { CallContext } from '../context.ts';
 import { versionOf } from './lambda-records.ts';
 import type { RunFigures } from './lambda-stats.ts';
 
 /** What is needed to build the views. */
-export type ViewContext = Pick<ServiceContext, 'catalog' | 'lambdaStates' | 'lambdaStats'>;
+export type ViewContext = Pick<CallContext, 'catalog' | 'lambdaStates' | 'lambdaStats' | 'exactDefaults'>;
 
 /**
  * A version as the API returns it. If its SQL does not bind now, the state is INVALID_SQL and `warnings` say why.
@@ -28,7 +29,12 @@ export async function toVersion(
     name: record.lambda,
     version: record.version,
     description: record.description,
-    sql: { query: record.query, default_parameters: record.defaultParameters.map(toParameter) },
+    sql: {
+      query: record.query,
+      default_parameters: ctx.exactDefaults
+        ? record.defaultParameters.map(exactDefault)
+        : record.defaultParameters.flatMap(textDefault),
+    },
     collections: namesOf(ctx.catalog, record),
     state: unbound === null ? 'ACTIVE' : 'INVALID_SQL',
     stats: {
@@ -96,6 +102,28 @@ function namesOf(catalog: Catalog, record: LambdaVersionRecord): string[] {
 }
 
 /** A parameter without a value has no key `value`, since null would be a value. */
-function toParameter({ name, type = '', value }: QueryParameter) {
+function exactDefault({ name, type = '', value }: QueryParameter) {
   return { name, type, ...(value === undefined ? {} : { value }) };
+}
+
+/**
+ * A default for clients of the hosted service, which refuse a whole list for one value that is no text. A run means the same with
+ * what is answered: an untyped value gets the type that it has, null is of the type null, and what has no value is no default.
+ */
+function textDefault({ name, type = '', value }: QueryParameter) {
+  if (value === null || type === 'null') return [{ name, type: 'null' as const, value: 'null' }];
+  if (value === undefined) return [];
+  if (typeof value === 'string') return [{ name, type, value }];
+  const told = type || typeOf(value);
+  // The text of a large double has an exponent, which no integer has.
+  const text = told === 'int' ? String(BigInt(value as number | bigint)) : stringifyJson(value);
+  return [{ name, type: told, value: text }];
+}
+
+/** The type of a parameter that is the same without one. */
+function typeOf(value: JsonValue): QueryParameter['type'] {
+  if (typeof value === 'boolean') return 'bool';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'object') return 'object';
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? 'int' : 'float';
 }

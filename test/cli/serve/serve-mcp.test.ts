@@ -225,11 +225,20 @@ describe('browsers', () => {
   });
 });
 
-it("the audit log contains no caller's key", async () => {
-  await (await openAs('2026-07-28')).call('list_workspaces');
+it('the audit log names whose key a call came with, and contains no key', async () => {
+  const key = await keyFor('ann@example.com', 'read-only');
+  for (const one of [served.key, key]) await (await openAs('2026-07-28', { key: one })).call('list_workspaces');
+  const refused = await openAs('2026-07-28', { key });
+  await refused.call('create_workspace', { name: 'no' });
   const audit = await readFile(join(folder.path, 'audit.log'), 'utf8');
-  expect(audit).toContain('"list_workspaces"');
-  expect(audit).not.toContain(served.key);
+  const lines = audit.split('\n').filter((line) => line !== '');
+  const records = lines.slice(-3).map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(records.map(({ user, key: name, tool, outcome }) => [user, name, tool, outcome])).toEqual([
+    ['admin@localhost', 'local-admin', 'list_workspaces', 'ok'],
+    ['ann@example.com', 'mcp', 'list_workspaces', 'ok'],
+    ['ann@example.com', 'mcp', 'create_workspace', 'not_offered'],
+  ]);
+  for (const one of [served.key, key]) expect(audit).not.toContain(one);
 });
 
 it('people at this machine are told where things lie', async () => {

@@ -162,7 +162,7 @@ describe('a tool that deletes', () => {
     });
     const asked = await desk({ client, calls: [] }).ask('delete_workspace', { workspace: 'shop' });
     expect(asked.inputRequests.approval.params.message).toBe(
-      'Delete a workspace: workspace "shop".\nIts child workspaces could not be counted.\nThis cannot be undone.',
+      'Delete a workspace: workspace "shop".\nIts child workspaces could not be counted.\nThis makes it again: create_workspace {"workspace":"shop"}.',
     );
   });
 
@@ -225,6 +225,7 @@ describe('a tool that deletes', () => {
     const { inputRequests } = await desk(lambdas()).ask('delete_lambda', LAMBDA);
     const { message, requestedSchema } = inputRequests.approval.params;
     expect(message).toContain('It has 1 version ("v1").\nIt has 3 tags ("latest", "prod", "old").');
+    expect(message).toContain('\nCalls by "latest", "prod", "old" fail from then on.\n');
     expect(requestedSchema.properties).toEqual({ name: { type: 'string', title: 'Type daily to confirm' } });
   });
 

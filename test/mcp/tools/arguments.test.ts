@@ -136,6 +136,10 @@ describe('readArguments()', () => {
     expect(() => given({ name: 'a', description: 'env:COLLOQUY_SECRET_S3', segment: {} })).toThrow(
       'argument "description" takes no reference to a secret: only a secret takes one',
     );
+    const misspelled = { cloud_access_key_id: 'AKID', secret_access_key: 'env:COLLOQUY_SECRET_S3' };
+    const wrong = () => given({ name: 'a', s3: { cloud_access_key: misspelled } });
+    expect(wrong).toThrow('did you mean "cloud_secret_access_key"?');
+    expect(wrong).not.toThrow('give its value itself');
     const s3 = { cloud_access_key: { ...key, cloud_access_key_id: 'AKID' } };
     expect(given({ name: 'a', description: 'file:notes', s3 })).toMatchObject({ s3, description: 'file:notes' });
   });

@@ -121,6 +121,24 @@ describe('compare_lambda_versions', () => {
     expect(structuredContent['next']).toMatch(/^2 changes of result columns break callers/);
   });
 
+  it('takes a default of the type null as a run does, so that a renamed column is seen', async () => {
+    const lambda = { workspace: 'shop', queryLambda: 'optional' };
+    const of = (column: string) => ({
+      query: `SELECT count(*) AS ${column} FROM shop.orders WHERE :c IS NULL OR city = :c`,
+      default_parameters: [{ name: 'c', type: 'null' as const }],
+    });
+    await stage.other.createLambdaVersion({ ...lambda, create: true, sql: of('n') });
+    const { structuredContent } = await compare({ lambda: 'optional', sql: of('n2') });
+    expect(structuredContent).toMatchObject({
+      verdict: 'breaks callers',
+      columns: [
+        { name: 'n', change: 'removed' },
+        { name: 'n2', change: 'added' },
+      ],
+    });
+    expect(structuredContent).not.toHaveProperty('null_taken_for');
+  });
+
   it('finds columns of SQL with parameters that have no value', async () => {
     const { structuredContent } = await compare({
       from: 'production',

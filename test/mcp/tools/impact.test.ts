@@ -124,7 +124,10 @@ describe('describe_impact', () => {
     const tag = { workspace, lambda: 'l', tag: 'prod' };
     expect(await call('tag_lambda_version', { ...tag, version: first })).not.toHaveProperty('was');
     expect(await call('tag_lambda_version', { ...tag, version: second })).toMatchObject({ was: first });
+    const asked = await impact({ kind: 'lambda_tag', workspace, name: 'l', part: 'prod' });
     const deleted = await call('delete_lambda_tag', tag);
+    expect(deleted['done']).toContain(asked.undo);
+    expect(asked.undo).toContain('This makes it again: tag_lambda_version {');
     expect(await again(deleted)).toMatchObject({ tag_name: 'prod', version: { version: second } });
     const afterwards = [
       'Calls by "prod" fail from then on.',
@@ -143,6 +146,26 @@ describe('describe_impact', () => {
       name: 'shortlived',
       description: 'why',
     });
+  });
+
+  it('of a lambda looks at the runs of all its versions, and says whose calls fail', async () => {
+    const [workspace, queryLambda] = ['commons', 'in-use'];
+    const place = { workspace, queryLambda };
+    const { version: first } = await client.createLambda({ workspace, name: queryLambda, sql: { query: 'SELECT 1' } });
+    await client.tagLambdaVersion({ ...place, tag_name: 'production', version: first ?? '' });
+    await client.createLambdaVersion({ ...place, sql: { query: 'SELECT 2' } });
+    const ask = async () => (await impact({ kind: 'lambda', workspace, name: queryLambda })).facts.join('\n');
+    expect(await ask()).not.toContain('last run');
+    await client.executeLambdaTag({ ...place, tag: 'production' });
+    const facts = await ask();
+    expect(facts).toMatch(
+      new RegExp(`It was last run at \\S+Z by admin@localhost: the version "${first}", with the tags "production"\\.`),
+    );
+    expect(facts).toContain('Calls by "latest", "production" fail from then on.');
+    const part = { kind: 'lambda_version', workspace, name: queryLambda, part: first };
+    expect((await impact(part)).facts.join('\n')).toMatch(/It was last run at \S+Z by admin@localhost\./);
+    await client.deleteLambdaTag({ ...place, tag: 'production' });
+    expect(await ask()).toContain(`the version "${first}", which has no tag.`);
   });
 
   it('names the tool that undoes it to whoever has that tool', async () => {

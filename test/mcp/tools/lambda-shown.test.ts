@@ -31,8 +31,10 @@ it('shows tags without the SQL of their versions, versions with their tags, and 
   for (const { text, structured } of [tagged, tags]) {
     expect(text).toMatch(/production.*/s);
     expect(text).toContain(version);
-    expect(text + JSON.stringify(structured)).not.toMatch(/41000|7012/);
+    expect(text + JSON.stringify(structured)).not.toMatch(/41000|7012|last_exec/);
   }
+  const wrong = await call('execute_lambda_version', { ...LAMBDA, version: 'production' });
+  expect(wrong.structured['next']).toBe('Run what a tag is on with execute_lambda_tag.');
   const versions = await call('list_lambda_versions', LAMBDA);
   expect(versions.structured['items']).toMatchObject([{ version, sql: SQL, tags: ['latest', 'production'] }]);
 });

@@ -377,4 +377,37 @@ describe('the log', () => {
     expect(all).not.toContain(service.key);
     expect(all).not.toContain('hunter2-parameter');
   });
+
+  it('says of a change who made it and what it is about, and of nothing else that is in it', async () => {
+    const self = '/v1/orgs/self';
+    await service.call('POST', `${self}/users`, { email: 'ann@example.com', roles: ['member'] });
+    const made = await service.call('POST', `${self}/users/ann@example.com/apikeys`, { name: 'laptop' });
+    const as = { key: made.body.data.key as string };
+    const lineOf = async (method: string, path: string, body?: unknown, how = as) => {
+      const { headers } = await service.call(method, self + path, body, how);
+      const found = () => service.lines.find((line) => line['trace_id'] === headers['x-trace-id']);
+      await expect.poll(found).toBeDefined();
+      const { operation, user, key_name, about } = found() ?? {};
+      return { operation, user, key_name, about };
+    };
+    const ann = { user: 'ann@example.com', key_name: 'laptop' };
+    const created = await lineOf('POST', '/ws/commons/collections', { name: 'codes', description: 'hunter2' });
+    expect(created).toEqual({ operation: 'createCollection', ...ann, about: { workspace: 'commons', name: 'codes' } });
+    const about = { workspace: 'commons', collection: 'codes' };
+    const docs = await lineOf('POST', '/ws/commons/collections/codes/docs', { data: [{ name: 'hunter2' }] });
+    expect(docs).toEqual({ operation: 'addDocuments', ...ann, about });
+    expect(await lineOf('GET', '/ws/commons/collections/codes')).toEqual({ operation: 'getCollection' });
+    expect(await lineOf('DELETE', '/ws/commons/collections/codes')).toEqual({
+      operation: 'deleteCollection',
+      ...ann,
+      about,
+    });
+    // Refused, and with what may be a secret for a name.
+    const refused = await lineOf('DELETE', `/integrations/${service.key}`);
+    expect(refused).toMatchObject({ ...ann, about: { integration: `${service.key.slice(0, 4)}…` } });
+    expect(await lineOf('DELETE', '/ws/commons/collections/codes', undefined, { key: 'none' })).toEqual({
+      operation: 'deleteCollection',
+    });
+    expect(JSON.stringify(service.lines)).not.toContain('hunter2');
+  });
 });

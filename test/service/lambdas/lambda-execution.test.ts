@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
 import { startTestService, type TestService } from '../harness.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
 import { hashIn, lambdaCalls, outcome } from './lambda-calls.ts';
@@ -26,6 +27,7 @@ const RESPONSE_KEYS = [
   'status',
   'warnings',
 ];
+const EXACT = { headers: { 'x-colloquy-defaults': 'json' } };
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 async function statsOf(name: string) {
@@ -131,20 +133,69 @@ describe('executeLambdaVersion and executeLambdaTag', () => {
     ['array', '["a", "b"]', ['a', 'b']],
     ['object', '{"k": 1}', { k: 1 }],
     ['null', undefined, null],
-  ])('a default of type "%s" with %j is used, and shown as it was given', async (type, value, result) => {
-    const given = { name: 'p', type, ...(value === undefined ? {} : { value }) };
-    const sql = { query: 'SELECT :p AS p', default_parameters: [given] };
-    const posted = await api.post('typed', { create: true, sql });
-    expect(posted.body.data.sql.default_parameters).toEqual([given]);
-    expect(posted.body.data.state).toBe('ACTIVE');
-    expect((await api.run('typed')).body.results).toEqual([{ p: result }]);
+  ])(
+    'a default of type "%s" with %j is used, and told as it was given to whoever asks so',
+    async (type, value, result) => {
+      const given = { name: 'p', type, ...(value === undefined ? {} : { value }) };
+      const sql = { query: 'SELECT :p AS p', default_parameters: [given] };
+      const posted = await service.call('POST', `${api.path('typed')}/versions`, { create: true, sql }, EXACT);
+      expect(posted.body.data.sql.default_parameters).toEqual([given]);
+      expect(posted.body.data.state).toBe('ACTIVE');
+      expect((await api.run('typed')).body.results).toEqual([{ p: result }]);
+    },
+  );
+
+  it.each([
+    [{ value: 'text' }, { type: '', value: 'text' }],
+    [{ value: 5 }, { type: 'int', value: '5' }],
+    [{ value: 1.5 }, { type: 'float', value: '1.5' }],
+    [{ value: 1e21 }, { type: 'float', value: '1e+21' }],
+    [
+      { type: 'int', value: 1e21 },
+      { type: 'int', value: '1000000000000000000000' },
+    ],
+    [
+      { type: 'string', value: 7 },
+      { type: 'string', value: '7' },
+    ],
+    [
+      { type: 'timestamp', value: 1 },
+      { type: 'timestamp', value: '1' },
+    ],
+    [{ value: true }, { type: 'bool', value: 'true' }],
+    [{ value: [1, 'a', null] }, { type: 'array', value: '[1,"a",null]' }],
+    [
+      { type: 'object', value: { k: [1] } },
+      { type: 'object', value: '{"k":[1]}' },
+    ],
+    [
+      { type: 'int', value: null },
+      { type: 'null', value: 'null' },
+    ],
+    [{ type: 'null' }, { type: 'null', value: 'null' }],
+    [{ type: 'date' }, undefined],
+    [{}, undefined],
+  ])('a default %j is told as %j where texts are expected, which runs the same', async (given, told) => {
+    const post = async (one: object | undefined) => {
+      const list = one === undefined ? [] : [{ name: 'p', ...one }];
+      const sql = { query: 'SELECT typeof(:p) AS t, :p AS p', default_parameters: list };
+      const rawBody = stringifyJson({ create: true, sql } as unknown as JsonValue);
+      const { body } = await service.call('POST', `${api.path('texts')}/versions`, undefined, { rawBody });
+      const [tagged] = (await api.call('GET', `${api.path('texts')}/tags`)).body.data;
+      expect(tagged.version.sql).toEqual(body.data.sql);
+      const { status, body: ran } = await api.run('texts');
+      return { defaults: body.data.sql.default_parameters, ran: [status, ran.results ?? ran.message] };
+    };
+    const first = await post(given);
+    expect(first.defaults).toEqual(told === undefined ? [] : [{ name: 'p', ...told }]);
+    expect(await post(told)).toEqual(first);
   });
 
   it('a default beyond 2^53 keeps its digits', async () => {
     const rawBody =
       '{"name":"wide","sql":{"query":"SELECT :p AS p","default_parameters":[{"name":"p","value":9007199254740993}]}}';
     const posted = await service.call('POST', `${api.ws}/lambdas`, undefined, { rawBody });
-    expect(posted.text).toContain('9007199254740993');
+    expect(posted.body.data.sql.default_parameters).toEqual([{ name: 'p', type: 'int', value: '9007199254740993' }]);
     expect((await api.run('wide')).body.results).toEqual([{ p: '9007199254740993' }]);
   });
 

@@ -50,7 +50,7 @@ describe('createLambdaVersion', () => {
     const described = await api.post('keeps', { description: 'new words' });
     expect(described.body.data).toMatchObject({
       description: 'new words',
-      sql: { query: 'SELECT :a', default_parameters: [{ name: 'a', type: '', value: 1 }] },
+      sql: { query: 'SELECT :a', default_parameters: [{ name: 'a', type: 'int', value: '1' }] },
     });
     const changed = await api.post('keeps', { sql: { query: 'SELECT 5' } });
     expect(changed.body.data).toMatchObject({
