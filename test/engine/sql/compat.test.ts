@@ -99,9 +99,26 @@ describe('functions that people bring along', () => {
   });
 
   test('take DISTINCT, FILTER and OVER where they are renamed', async () => {
-    expect(await value(`SELECT APPROX_DISTINCT(s) FILTER (WHERE n > 1) FROM ${ROWS}`)).toBe(1);
     expect(await value(`SELECT EVERY(n > 1) OVER (ORDER BY n DESC) FROM ${ROWS} ORDER BY n LIMIT 1`)).toBe(false);
     expect(await fixture.rows('SELECT x FROM SEQUENCE(1, 3) AS t(x)')).toEqual([[1], [2], [3]]);
+  });
+
+  test('count different values exactly where others estimate', async () => {
+    const many = "(SELECT 'u' || hash(i) % 5000 AS s, i AS n FROM range(30000) t(i))";
+    expect(await value(`SELECT APPROX_DISTINCT(s) FROM ${many}`)).toBe(4_990);
+    expect(await value(`SELECT approx_count_distinct (DISTINCT s) FILTER (WHERE n > 1) FROM ${ROWS}`)).toBe(1);
+    expect(await value(`SELECT APPROX_DISTINCT(s, 0.02) OVER (ORDER BY n) FROM ${ROWS} ORDER BY n DESC LIMIT 1`)).toBe(
+      2,
+    );
+    expect(await value(`SELECT APPROX_DISTINCT(nullif(s, 'b')) FROM ${ROWS}`)).toBe(1);
+    const { columns } = await fixture.queries.query({ sql: `SELECT APPROX_DISTINCT(s) FROM ${ROWS}` });
+    expect(columns[0]?.name).toBe('?APPROX_DISTINCT');
+    for (const call of [
+      's.approx_count_distinct()',
+      '"approx_count_distinct"(s)',
+      "list_aggregate([s], 'approx_count_distinct')",
+    ])
+      await expect(fixture.rows(`SELECT ${call} FROM ${ROWS}`), call).rejects.toThrow(/count\(DISTINCT|cannot call/);
   });
 
   test('answer null for null', async () => {

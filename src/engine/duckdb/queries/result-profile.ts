@@ -12,8 +12,10 @@ const PROFILED_COLUMNS_MAX = 100;
 /** Number of characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
-/** Maximum rows for which distinct values are counted exactly; frequent values are taken from this many. */
-const EXACT_ROWS_MAX = 10_000;
+/** Frequent values are taken from so many rows. */
+const SAMPLED_ROWS_MAX = 10_000;
+/** Different values are counted in results of at most so many values, which takes less than a second. */
+const COUNTED_VALUES_MAX = 5_000_000;
 /** Of each column: `strayFigures` and `figuresOf`. */
 const FIGURES = 7;
 
@@ -55,7 +57,7 @@ const COMPARED = new Set([
  * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
  * compared. `by` is SQL for what text is that has another order.
  */
-function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string, by?: string): string[] {
+function figuresOf({ name, type }: KeptColumn, isCounted: boolean, few: string, by?: string): string[] {
   const column = quoteName(name);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;
   if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
@@ -64,7 +66,7 @@ function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string, by
   const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
   return [
     `count(${column})`,
-    isExact ? `count(DISTINCT ${column})` : `least(approx_count_distinct(${column}), count(${column}))`,
+    isCounted ? `count(DISTINCT ${column})` : 'NULL',
     short(by === undefined ? `min(${column})` : `arg_min(${column}, TRY(${by}))`),
     short(by === undefined ? `max(${column})` : `arg_max(${column}, TRY(${by}))`),
     `(SELECT approx_top_k(${short(column)}, ${SAMPLES}) FROM ${few})`,
@@ -115,13 +117,13 @@ export async function readProfile(
   signal: AbortSignal,
 ): Promise<ColumnProfile[]> {
   const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
-  const isExact = table.rows <= EXACT_ROWS_MAX;
+  const isCounted = table.rows * columns.length <= COUNTED_VALUES_MAX;
   const meant = await meantBy(table, columns, connection);
   const figures = columns.map((column) => [
     ...strayFigures(table, column),
-    ...figuresOf(column, isExact, 'few', meant.get(column)),
+    ...figuresOf(column, isCounted, 'few', meant.get(column)),
   ]);
-  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
+  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${SAMPLED_ROWS_MAX})`;
   const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
   const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
   const values = rows[0] ?? [];
@@ -133,7 +135,6 @@ export async function readProfile(
       nulls: table.rows - Number(count ?? 0) - Number(hidden ?? 0),
       strays: Number(strays ?? 0),
       distinct: distinct === null || distinct === undefined ? null : Number(distinct),
-      isDistinctExact: isExact,
       min: min ?? null,
       max: max ?? null,
       samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],
