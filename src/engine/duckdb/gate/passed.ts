@@ -6,8 +6,8 @@ import type { FieldReads } from './field-reads.ts';
 import type { PlainRead } from './plain-read.ts';
 import type { SetOperations } from './set-operations.ts';
 import type { Show } from './show.ts';
-import type { TextUses } from './text-orders.ts';
 import type { TimeComparison } from './time-comparisons.ts';
+import type { TextUses } from './value-uses.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
 import type { TextEquality, TextGroup } from '../gate/text-alike.ts';
-import type { TextUses } from '../gate/text-orders.ts';
+import type { TextUses } from '../gate/value-uses.ts';
 import { alikeSql, differenceOf, plainSql, plainText } from '../sql/invisible.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Typed } from '../values/typed-json.ts';

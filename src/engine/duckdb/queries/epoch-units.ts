@@ -1,5 +1,5 @@
 import { isText, type Origin } from '../gate/field-origins.ts';
-import type { EpochUse } from '../gate/text-orders.ts';
+import type { EpochUse } from '../gate/value-uses.ts';
 import {
   epochCall,
   mixedCall,

@@ -1,12 +1,13 @@
 import { TEXT_SUCH_AS } from '../../../contract/errors.ts';
 import { isText, type Sources } from '../gate/field-origins.ts';
-import type { TextCast, TextField, TextOrder, TextUses } from '../gate/text-orders.ts';
+import type { TextCast, TextField, TextOrder, TextUses } from '../gate/value-uses.ts';
 import { type Cast, isTime } from '../sql/corrections/casts.ts';
-import { isMissing, type Misordered, misordered, sentence } from '../sql/corrections/misordered.ts';
+import { type Misordered, misordered, sentence } from '../sql/corrections/misordered.ts';
 import { hasDigit, nullsSaid } from '../sql/corrections/readings.ts';
 import { hasShortYear } from '../sql/corrections/time-formats.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import { objectValue } from '../sql/object-values.ts';
+import { isMissing } from '../values/missing.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { epochReading, SINCE_1970 } from './epoch-units.ts';
 import { readingOf } from './text-readings.ts';

@@ -4,6 +4,7 @@ import type { ColumnProfile } from '../../results.ts';
 import { fromTable, type KeptColumn, type KeptTable, RESULT_TABLE } from '../results/result-store.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { readRows } from '../values/rows.ts';
+import { FRACTION_IDS, INSTANT_IDS, INTEGER_IDS } from '../values/type-kinds.ts';
 import { typeName } from '../values/values.ts';
 import { misorderOf } from './order-warnings.ts';
 import type { Data } from './text-values.ts';
@@ -24,31 +25,9 @@ export const keptData = (table: KeptTable, connection: DuckDBConnection): Data =
 });
 
 /** Types whose values can be compared and shown in one line. */
-const COMPARED = new Set([
-  DuckDBTypeId.BOOLEAN,
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.FLOAT,
-  DuckDBTypeId.DOUBLE,
-  DuckDBTypeId.DECIMAL,
-  DuckDBTypeId.VARCHAR,
-  DuckDBTypeId.UUID,
-  DuckDBTypeId.ENUM,
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIME,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-  DuckDBTypeId.TIMESTAMP_TZ,
+const COMPARED: ReadonlySet<DuckDBTypeId> = new Set([
+  ...[DuckDBTypeId.BOOLEAN, DuckDBTypeId.VARCHAR, DuckDBTypeId.UUID, DuckDBTypeId.ENUM, DuckDBTypeId.TIME],
+  ...[...INTEGER_IDS, ...FRACTION_IDS, ...INSTANT_IDS],
 ]);
 
 /**

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { resume } from '../connections/sessions.ts';
-import type { TextField } from '../gate/text-orders.ts';
+import type { TextField } from '../gate/value-uses.ts';
 import { isTime } from '../sql/corrections/casts.ts';
 import type { Sampled } from '../sql/corrections/readings.ts';
 import { SHORT_YEAR } from '../sql/corrections/time-formats.ts';

@@ -1,6 +1,6 @@
 import { strayRead } from '../../../contract/strays.ts';
 import { isText } from '../gate/field-origins.ts';
-import type { DayOf } from '../gate/text-orders.ts';
+import type { DayOf } from '../gate/value-uses.ts';
 import { ITEM } from '../sql/names.ts';
 import { type Data, fewTextsOf, textsWhere } from './text-values.ts';
 

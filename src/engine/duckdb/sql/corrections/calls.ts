@@ -1,5 +1,6 @@
 import { isSlipWithin } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
+import { isNumberType } from '../../values/type-kinds.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
@@ -156,14 +157,14 @@ export const mapOfObject = (faulty: Omit<Faulty, 'tables' | 'names'>): Edit[][] 
   return [[instead(faulty, at + 2, end, `to_json(${text})::MAP(VARCHAR, ${values})`)]];
 };
 
-const NUMBER = /^(?:INTEGER_LITERAL|U?(?:BIG|HUGE|SMALL|TINY)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/;
+const isNumeric = (type: string) => type === 'INTEGER_LITERAL' || isNumberType(type);
 
 /** Text that is compared with a number. */
 const comparedNumber: Correct = (faulty) => {
   const { said, list, at } = faulty;
   const [, left = '', right = ''] =
     /^Cannot (?:compare|mix) values of type (\S+) and (?:type )?(\S+) /.exec(said) ?? [];
-  if (said.includes(' in BETWEEN') && left === 'VARCHAR' && NUMBER.test(right)) {
+  if (said.includes(' in BETWEEN') && left === 'VARCHAR' && isNumeric(right)) {
     // NOT BETWEEN has no place.
     const all = list.flatMap((token, index) => (wordOf(token) === 'between' ? [index] : []));
     const between = all.length === 1 ? (all[0] ?? 0) : at;
@@ -171,8 +172,8 @@ const comparedNumber: Correct = (faulty) => {
     const start = pathStart(list, end);
     return start < end ? [[castOf(faulty, [start, end], 'DOUBLE')]] : [];
   }
-  const isLeft = left === 'VARCHAR' && NUMBER.test(right);
-  if ((!isLeft && !(right === 'VARCHAR' && NUMBER.test(left))) || at === -1 || !'=<>!'.includes(list[at]?.text ?? ' '))
+  const isLeft = left === 'VARCHAR' && isNumeric(right);
+  if ((!isLeft && !(right === 'VARCHAR' && isNumeric(left))) || at === -1 || !'=<>!'.includes(list[at]?.text ?? ' '))
     return [];
   let end = at;
   while (/^[=<>!]$/.test(list[end + 1]?.text ?? '')) end += 1;
@@ -192,7 +193,7 @@ const comparedObject: Correct = (faulty) => {
   const [, types = '', other = ''] = /^Cannot compare values of type (STRUCT\(.*) and type (\S+) - /.exec(said) ?? [];
   const value = objectValue(types)?.number;
   const start = at === -1 ? at : pathStart(list, at);
-  if (value === undefined || !NUMBER.test(other) || start === at) return [];
+  if (value === undefined || !isNumeric(other) || start === at) return [];
   return [[instead(faulty, start, at, `${textOf(faulty, start, at)}.${value}`)]];
 };
 
