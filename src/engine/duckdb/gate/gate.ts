@@ -31,7 +31,7 @@ import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { timeComparisons } from './time-comparisons.ts';
-import { textUses } from './value-uses.ts';
+import { valueUses } from './value-uses.ts';
 import { checkWidths } from './widths.ts';
 
 /** Allowed nodes of the engine's tree. Anything not listed here is refused. */
@@ -379,7 +379,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
-  const ofTexts = textUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
+  const ofTexts = valueUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
@@ -397,7 +397,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    textUses: ofTexts,
+    valueUses: ofTexts,
     setOperations: setOperations(node, walk.relations),
     plain,
     described: readDescribed(statement, node, walk.tables),

@@ -3,7 +3,7 @@ import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { isFractionType, isNumberType } from '../values/type-kinds.ts';
+import { isNumberType } from '../values/type-kinds.ts';
 import {
   createOrigins,
   isAsked,
@@ -77,7 +77,7 @@ export interface MixedText {
 export type DayOf = Origin;
 
 /** What a statement does with fields that only their values can tell to be wrong. */
-export interface TextUses {
+export interface ValueUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
@@ -114,7 +114,7 @@ interface Walk extends AlikeUses {
 }
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function textUses(tree: Node, relations: Relations): TextUses {
+export function valueUses(tree: Node, relations: Relations): ValueUses {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0)
     return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
@@ -194,7 +194,7 @@ function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (!REPLACES.test(call) || walk.mixed.length > 0 || !takesPoints(call, constantText(what))) return;
   const sources = sourcesOf(walk.origins, text, scope);
   const found = sources.fields.find(isText);
-  if (found === undefined || !sources.fields.some(({ type }) => isFractionType(type))) return;
+  if (found === undefined || !sources.fields.some(({ type }) => /^(?:DOUBLE|FLOAT|DECIMAL)/.test(type))) return;
   walk.mixed.push({ written: found.written, call, sources });
 }
 

@@ -31,8 +31,6 @@ export const INSTANT_IDS: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.TIMESTAMP_TZ,
 ]);
 
-const FRACTION = /^(?:DOUBLE|FLOAT|DECIMAL(?:\(.*\))?)$/;
-const INTEGER = /^U?(?:(?:BIG|HUGE|SMALL|TINY)INT|INTEGER)$/;
+const NUMBER = /^(?:U?(?:(?:BIG|HUGE|SMALL|TINY)INT|INTEGER)|DOUBLE|FLOAT|DECIMAL(?:\(.*\))?)$/;
 
-export const isFractionType = (name: string): boolean => FRACTION.test(name);
-export const isNumberType = (name: string): boolean => INTEGER.test(name) || FRACTION.test(name);
+export const isNumberType = (name: string): boolean => NUMBER.test(name);
