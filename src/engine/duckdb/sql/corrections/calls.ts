@@ -9,10 +9,8 @@ import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
-import { castAt, isNumber } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
-import { formatsOf, noTimeIn } from './time-formats.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
 
@@ -209,53 +207,6 @@ function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
   return instead(faulty, start, end, `CAST(${textOf(faulty, start, end)} AS ${type})`);
 }
 
-/** A cast at which a value fails. */
-const tryCast: Correct = (faulty) => {
-  const { said, at } = faulty;
-  const text = noTimeIn(said);
-  if ((!said.startsWith('Could not convert string') && text === undefined) || at === -1) return [];
-  const formats = text === undefined ? [] : formatsOf(text);
-  if (formats.length > 1) return [];
-  const [format] = formats;
-  const cast = castAt(faulty, at) ?? castAt(faulty, at + 1);
-  if (cast === undefined) return [];
-  const { operand, type, range } = cast;
-  const read = format === undefined ? numberRead(said, operand, type) : timeRead(operand, type, format);
-  return read === undefined ? [] : [[instead(faulty, ...range, read)]];
-};
-
-/** How a time is read of which some are spelled by a format, and others as they should be. */
-function timeRead(operand: string, type: string, format: string): string {
-  const isDate = type.toLowerCase() === 'date';
-  const read = `strptime(${operand}, ${quoteText(format)})`;
-  // A cast would take two digits of a year for all of it.
-  if (format.includes('%y')) return isDate ? `CAST(${read} AS DATE)` : read;
-  return `coalesce(TRY_CAST(${operand} AS ${type}), ${isDate ? `CAST(${read} AS DATE)` : read})`;
-}
-
-const COMMA = /^-?\d[\d.]*,[\d.,]+$/;
-const WITH_COMMAS = /^-?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
-const WITH_POINTS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/;
-
-const PERCENT = /^-?\d+(?:\.\d+)? ?%$/;
-const MONEY = /^[$€£¥] ?\d+(?:\.\d+)?$/;
-
-/**
- * How a number is read. NULL is for words: it would leave a number out of a sum. Undefined: what a comma means, or what a point
- * means in others, only the others tell; and what digits say that are none.
- */
-function numberRead(said: string, operand: string, type: string): string | undefined {
-  const text = noTimeIn(said) ?? said.split("'", 3)[1] ?? '';
-  if (!/\d/.test(text)) return `TRY_CAST(${operand} AS ${type})`;
-  if (!isNumber(type)) return undefined;
-  if (PERCENT.test(text)) return `CAST(rtrim(${operand}, ' %') AS ${type})`;
-  if (MONEY.test(text)) return `CAST(ltrim(${operand}, '$€£¥ ') AS ${type})`;
-  if (!COMMA.test(text)) return undefined;
-  if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
-  if (WITH_POINTS.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
-  return undefined;
-}
-
 export const CORRECT: readonly Correct[] = [
   dialectCall,
   functionName,
@@ -270,5 +221,4 @@ export const CORRECT: readonly Correct[] = [
   mapOfObject,
   comparedNumber,
   comparedObject,
-  tryCast,
 ];
