@@ -4,9 +4,10 @@ import type { ColumnProfile } from '../../results.ts';
 import { fromTable, type KeptColumn, type KeptTable, RESULT_TABLE } from '../results/result-store.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { readRows } from '../values/rows.ts';
+import { FRACTION_IDS, INSTANT_IDS, INTEGER_IDS } from '../values/type-kinds.ts';
 import { typeName } from '../values/values.ts';
-import { misorderOf } from './order-warnings.ts';
-import type { Data } from './text-values.ts';
+import { misorderOf, orderSample } from './looks/orders.ts';
+import { type Data, fewTextsOf } from './looks/samples.ts';
 
 const PROFILED_COLUMNS_MAX = 100;
 /** Number of characters of a text that a profile shows. */
@@ -26,31 +27,9 @@ export const keptData = (table: KeptTable, connection: DuckDBConnection): Data =
 });
 
 /** Types whose values can be compared and shown in one line. */
-const COMPARED = new Set([
-  DuckDBTypeId.BOOLEAN,
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.FLOAT,
-  DuckDBTypeId.DOUBLE,
-  DuckDBTypeId.DECIMAL,
-  DuckDBTypeId.VARCHAR,
-  DuckDBTypeId.UUID,
-  DuckDBTypeId.ENUM,
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIME,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-  DuckDBTypeId.TIMESTAMP_TZ,
+const COMPARED: ReadonlySet<DuckDBTypeId> = new Set([
+  ...[DuckDBTypeId.BOOLEAN, DuckDBTypeId.VARCHAR, DuckDBTypeId.UUID, DuckDBTypeId.ENUM, DuckDBTypeId.TIME],
+  ...[...INTEGER_IDS, ...FRACTION_IDS, ...INSTANT_IDS],
 ]);
 
 /**
@@ -101,10 +80,11 @@ async function meantBy(
 ): Promise<Map<KeptColumn, string>> {
   const meant = new Map<KeptColumn, string>();
   const result = { workspace: '', name: RESULT_TABLE, kind: 'collection', columns: () => [] } as const;
-  for (const column of columns) {
-    if (column.type.typeId !== DuckDBTypeId.VARCHAR || typeName(column.type) === 'JSON') continue;
-    const field = { table: result, path: [column.name] };
-    const found = await misorderOf(field, quoteName(column.name), keptData(table, connection));
+  const ofText = columns.filter(({ type }) => type.typeId === DuckDBTypeId.VARCHAR && typeName(type) !== 'JSON');
+  const samples = ofText.map(({ name }) => orderSample({ table: result, path: [name] }));
+  const texts = await fewTextsOf(samples, keptData(table, connection));
+  for (const [at, column] of ofText.entries()) {
+    const found = misorderOf(quoteName(column.name), texts[at] ?? []);
     if (found?.sql !== undefined) meant.set(column, found.sql);
   }
   return meant;

@@ -1,3 +1,4 @@
+import { isMissing } from '../../values/missing.ts';
 import { quoteText } from '../names.ts';
 import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
@@ -14,10 +15,6 @@ export interface SampledText {
   isNumber: boolean;
   isTime: boolean;
 }
-
-/** What stands for no value. */
-const MISSING = /^(?:[-–?.]*|\\N|<na>|#?n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
-export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
 const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;

@@ -1,8 +1,9 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
-import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNumberType } from '../values/type-kinds.ts';
 import {
   createOrigins,
   isAsked,
@@ -14,6 +15,7 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { Relations } from './query-columns.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -75,7 +77,7 @@ export interface MixedText {
 export type DayOf = Origin;
 
 /** What a statement does with fields that only their values can tell to be wrong. */
-export interface TextUses {
+export interface ValueUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
@@ -85,6 +87,8 @@ export interface TextUses {
   groups: readonly TextGroup[];
 }
 
+/** How often expressions, tables and subqueries are looked into. */
+const LOOKS_MAX = 2_000;
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
 const CASTS_MAX = 24;
@@ -110,16 +114,13 @@ interface Walk extends AlikeUses {
 }
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function textUses(
-  tree: Node,
-  tables: ReadonlyMap<Node, NamedTable>,
-  queries: ReadonlyMap<Node, Node>,
-): TextUses {
+export function valueUses(tree: Node, relations: Relations): ValueUses {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
-  const types = createTimeTypes(tables, queries);
+  if (relations.tables.size === 0)
+    return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
+  const types = createTimeTypes(relations);
   const walk: Walk = {
-    origins: createOrigins(tables, queries),
+    origins: createOrigins(relations, LOOKS_MAX),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     casts: [],
@@ -157,7 +158,6 @@ export function textUses(
 }
 
 const EPOCHS_MAX = 3;
-const A_NUMBER = /^(?:U?(?:BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL.*|VARCHAR)$/;
 
 function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (node['class'] === 'COMPARISON') {
@@ -175,7 +175,7 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
   const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
   const [field] = fields;
-  if (field === undefined || isComputed || !fields.every(({ type }) => A_NUMBER.test(type))) return;
+  if (field === undefined || isComputed || !fields.every((one) => isText(one) || isNumberType(one.type))) return;
   walk.epochs.push({ written: field.written, fields, call, isApart: false });
 }
 
@@ -186,7 +186,6 @@ function bare(node: unknown): unknown {
 }
 
 const REPLACES = /^(?:replace|regexp_replace|translate)$/;
-const FRACTION = /^(?:DOUBLE|FLOAT|DECIMAL.*)$/;
 
 /** A text function that would also take the decimal points of numbers which a UNION has made text. */
 function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
@@ -195,7 +194,7 @@ function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (!REPLACES.test(call) || walk.mixed.length > 0 || !takesPoints(call, constantText(what))) return;
   const sources = sourcesOf(walk.origins, text, scope);
   const found = sources.fields.find(isText);
-  if (found === undefined || !sources.fields.some(({ type }) => FRACTION.test(type))) return;
+  if (found === undefined || !sources.fields.some(({ type }) => /^(?:DOUBLE|FLOAT|DECIMAL)/.test(type))) return;
   walk.mixed.push({ written: found.written, call, sources });
 }
 
