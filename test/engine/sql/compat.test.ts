@@ -121,6 +121,26 @@ describe('functions that people bring along', () => {
       await expect(fixture.rows(`SELECT ${call} FROM ${ROWS}`), call).rejects.toThrow(/count\(DISTINCT|cannot call/);
   });
 
+  test('take the time of day of a moment, in UTC', async () => {
+    const t = "(SELECT TIMESTAMPTZ '2024-03-01 23:30:00-05' AS t)";
+    for (const one of [
+      'TIME(t)',
+      'EXTRACT(TIME FROM t)',
+      'CAST(t AS TIME)',
+      'x.t::time',
+      'TRY_CAST(t AS TIME)',
+      '(t + INTERVAL 0 DAY)::TIME',
+    ])
+      expect(await value(`SELECT ${one} FROM ${t} x WHERE ${one} > TIME '04:00'`), one).toBe('04:30:00');
+    expect(
+      await value("SELECT [CAST(s AS TIME), TRY_CAST('x' AS TIME), '01:00'::TIME] FROM (SELECT '12:30' AS s)"),
+    ).toEqual(['12:30:00', null, '01:00:00']);
+    await expect(fixture.rows('SELECT CAST(status AS TIME) FROM orders')).rejects.toMatchObject({
+      message: expect.stringContaining('column status'),
+      details: { column: 13 },
+    });
+  });
+
   test('answer null for null', async () => {
     const calls = [
       'KEYS(x)',

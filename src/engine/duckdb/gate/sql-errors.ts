@@ -2,6 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { between } from '../../../contract/text.ts';
 import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
 import { TO_INT } from '../sql/compat/casts.ts';
+import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
 import { formatsOf, noTimeIn } from '../sql/corrections/time-formats.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteText } from '../sql/names.ts';
@@ -195,6 +196,10 @@ const ADVICE: [Says, string][] = [
     '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
   ],
   [
+    (message) => message.startsWith('Unimplemented type for cast (TIMESTAMP WITH TIME ZONE -> TIME)'),
+    '\nThe time of day in UTC is x::TIMESTAMP::TIME.',
+  ],
+  [
     (message) => /argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/.test(message),
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
   ],
@@ -269,15 +274,17 @@ const BROKEN = /^FATAL$/i;
 /** A check within the engine failed: it cannot run this statement, and runs others as before. */
 const FLAWED = /^INTERNAL$/i;
 
+const CAST_MACRO = new RegExp(`(?:${TO_INT}|${TIME_OF})\\(`);
+
 /**
  * Where the cast of a failed conversion stands. The engine counts in the text of a macro if the cast is in one: then it is
- * that of the only cast to INT, or not known.
+ * that of the only cast to INT or TIME, or not known.
  */
 function castAt(offset: number, withMacros: string | undefined): number | undefined {
   if (withMacros === undefined) return offset;
   const there = Buffer.from(withMacros).toString('utf8', offset, offset + 'TRY_CAST'.length);
   if (/^(?:::|cast|try_cast)/i.test(there)) return offset;
-  const [before = '', ...calls] = withMacros.split(`${TO_INT}(`);
+  const [before = '', ...calls] = withMacros.split(CAST_MACRO);
   return calls.length === 1 ? Buffer.byteLength(before) : undefined;
 }
 

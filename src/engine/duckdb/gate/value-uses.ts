@@ -1,4 +1,5 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
+import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
@@ -261,13 +262,19 @@ interface CastNode {
   isTry: boolean;
 }
 
+/** What the time of day is taken of, within a cast to it. */
+function withoutMacro(operand: unknown): unknown {
+  const isMacro = isNode(operand) && [TIME_OF, TRY_TIME_OF].includes(textOf(operand['function_name']));
+  return isMacro ? nodesOf(operand['children'])[0] : operand;
+}
+
 /** What a cast casts, and to which type. */
 function castIn(node: Node): CastNode | undefined {
   const call = foldName(textOf(node['function_name']));
   if (call === TO_INT || call === TRY_TO_INT)
     return { operand: nodesOf(node['children'])[0], type: 'INT', isTry: call === TRY_TO_INT };
   if (node['class'] !== 'CAST') return undefined;
-  return { operand: node['child'], type: castType(node['cast_type']), isTry: node['try_cast'] === true };
+  return { operand: withoutMacro(node['child']), type: castType(node['cast_type']), isTry: node['try_cast'] === true };
 }
 
 function triedIn(node: Node): CastNode | undefined {

@@ -18,7 +18,7 @@ import {
   undefinedEdits,
   zipEdits,
 } from './forms/calls.ts';
-import { castEdits, isWideType, momentEdits, shortCastEdits } from './forms/casts.ts';
+import { castEdits, isWideType, momentEdits, shortCastEdits, shortTimeEdits } from './forms/casts.ts';
 import { type Edit, inOrder, isMark, replacing, wordOf } from './forms/edit.ts';
 import { Clauses, exceptEdits, hintEdits, sampleEdits, unnestEdits, valuesEdits } from './forms/relations.ts';
 import { type TokenList, tokenList } from './token-list.ts';
@@ -99,7 +99,7 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['greatest', inList(extremeEdits)],
   ['least', inList(extremeEdits)],
   ['date', inList(dateEdits)],
-  ['time', inList(dateEdits)],
+  ['time', ({ list }, index) => [...dateEdits(list, index), ...shortTimeEdits(list, index)]],
   ['timestamp', inList(momentEdits)],
   ['undefined', inList(undefinedEdits)],
   ['length', lengthOf],

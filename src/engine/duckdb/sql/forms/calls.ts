@@ -173,7 +173,9 @@ export function extractEdits(list: TokenList, index: number): Edit[] {
   const close = list[list.closeOf(index + 1)];
   if (!isMark(open, '(') || wordOf(from) !== 'from' || call === undefined || close === undefined) return [];
   const type = TYPES.get(wordOf(part));
-  if (type !== undefined) return [...replacing(call, from, 'CAST('), closing(close.start, ` AS ${type}`)];
+  const [before, after] = type === 'TIME' ? [`${TIME_OF}(`, ')'] : ['', ''];
+  if (type !== undefined)
+    return [...replacing(call, from, `CAST(${before}`), closing(close.start, `${after} AS ${type}`)];
   if (wordOf(part) === 'isoweek') return replacing(part, part, 'week');
   if (wordOf(part) !== 'dayofweek') return [];
   return [{ start: call.start, end: call.start, text: '(' }, closing(close.end, ' + 1)')];
