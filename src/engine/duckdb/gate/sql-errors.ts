@@ -176,8 +176,8 @@ const isNumberAsTime: Says = (message) => {
   const [said = ''] = message.split('\n', 1);
   if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
   const isOfTypes =
-    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (BIGINT -> ');
-  return isOfTypes && /BIGINT|DOUBLE/.test(said) && /DATE|TIMESTAMP/.test(said);
+    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (');
+  return isOfTypes && /BIGINT|INTEGER|DOUBLE|DECIMAL/.test(said) && /DATE|TIMESTAMP/.test(said);
 };
 
 const NAME_OF_TIME =
@@ -194,6 +194,10 @@ const ADVICE: [Says, string][] = [
   [
     isNumberAsTime,
     '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
+  ],
+  [
+    (message) => message.startsWith('Parameter not supported in ORDER BY'),
+    "\nA parameter stands for a value, not for a field: name the field, or choose one by CASE :col WHEN 'a' THEN a WHEN 'b' THEN b END.",
   ],
   [
     (message) => message.startsWith('Unimplemented type for cast (TIMESTAMP WITH TIME ZONE -> TIME)'),

@@ -9,7 +9,9 @@ import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
+import { castAt } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
+import { epochCall, unitOf } from './epochs.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
@@ -51,6 +53,14 @@ const readTime: Correct = (faulty) => {
   const isRead = said.startsWith('No function matches ') && /strptime\((?:DATE|TIMESTAMP)/.test(said);
   if (!isRead || !isCall(list, at) || !/strptime|parse|to_/.test(wordOf(list[at]))) return [];
   return [[instead(faulty, at, list.closeOf(at + 1) + 1, argumentsOf(faulty, at)[0] ?? '')]];
+};
+
+/** A number that is cast to a time: how large it is tells what it counts. */
+const castEpoch: Correct = (faulty) => {
+  const cast = castAt(faulty, faulty.at) ?? castAt(faulty, faulty.at + 1);
+  const unit = unitOf(Number(cast?.operand));
+  if (!faulty.said.startsWith('Unimplemented type for cast (') || cast === undefined || unit === undefined) return [];
+  return [[instead(faulty, ...cast.range, epochCall(unit, cast.operand, false))]];
 };
 
 const IS_OF_TYPE = / is (?:text|an object|[A-Z ]+): /;
@@ -211,6 +221,7 @@ export const CORRECT: readonly Correct[] = [
   dialectCall,
   functionName,
   readTime,
+  castEpoch,
   castText,
   listCompared,
   listEqual,

@@ -204,3 +204,15 @@ export function extremeEdits(list: TokenList, index: number): Edit[] {
   if ((ends.length <= EXTREMES_MAX && !isUnpacked) || isMark(list[index - 1], '.')) return [];
   return [...replacing(call, call, name), { start: open.end, end: open.end, text: '[' }, closing(close.start, ']')];
 }
+
+const UNIT = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/;
+
+/** `INTERVAL :d DAY`: the engine wants brackets around a parameter. */
+export function intervalEdits(list: TokenList, index: number): Edit[] {
+  const first = list[index + 1];
+  const last = isMark(first, ':') ? index + 2 : index + 1;
+  const end = list[last]?.end;
+  const isParameter = first?.kind === 'parameter' || (last > index + 1 && first?.end === list[last]?.start);
+  if (!isParameter || first === undefined || end === undefined || !UNIT.test(wordOf(list[last + 1]))) return [];
+  return [{ start: first.start, end: first.start, text: '(' }, closing(end, ')')];
+}
