@@ -19,6 +19,7 @@ import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
+import { jsonUses } from './json-values.ts';
 import { layerOn, lookUp } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
@@ -381,6 +382,9 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   await restFor(statement.body);
   const ofTexts = valueUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
   await restFor(statement.body);
+  const ofJson = jsonUses(node, show === null ? walk.relations : NO_RELATIONS, bytes);
+  for (const piece of ofJson.splices) splice(walk, piece);
+  await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
     splice(walk, plain.added.splice);
@@ -397,7 +401,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    valueUses: ofTexts,
+    valueUses: { ...ofTexts, json: ofJson.uses },
     setOperations: setOperations(node, walk.relations),
     plain,
     described: readDescribed(statement, node, walk.tables),

@@ -15,6 +15,7 @@ import {
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
+import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import type { Relations } from './query-columns.ts';
 import {
@@ -86,6 +87,7 @@ export interface ValueUses {
   days: readonly DayOf[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
+  json: readonly JsonUse[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -115,7 +117,7 @@ interface Walk extends AlikeUses {
 }
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): ValueUses {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0)
     return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };

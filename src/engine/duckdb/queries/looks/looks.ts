@@ -4,6 +4,7 @@ import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
 import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
+import { json } from './json.ts';
 import type { Asked, Kind, Look } from './look.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
@@ -21,6 +22,7 @@ const LOOKS: readonly Look[] = [
   replacedPoints,
   epochUnits,
   zones,
+  json,
   farTimes,
 ];
 

@@ -50,6 +50,8 @@ export interface SeenText {
 /** A field whose texts are read, and the types to which casts are tried. */
 export interface Sample {
   field: TextField;
+  /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
+  within?: string;
   types: readonly string[];
 }
 
@@ -130,11 +132,15 @@ async function readTexts(
 ): Promise<SeenText[][]> {
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
-  const selects = samples.map(({ field: { table, path }, types }) => {
+  const selects = samples.map(({ field: { table, path }, types, within }) => {
     const reads = types.map(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
-    const from = fieldSql(path, view(table), rows);
+    const field = fieldSql(path, view(table), rows);
+    const from =
+      within === undefined
+        ? field
+        : `SELECT CAST(TRY_CAST(v AS JSON)->${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
     return `SELECT v[:${TEXT_CHARS_MAX}], [${reads.join(', ')}]::BOOLEAN[] FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
   });
   const found = await rowsOfEach(connection, selects);
