@@ -51,6 +51,12 @@ function orderOf(n: number) {
     short: `${two((n % 27) + 1)}/${two((n % 12) + 1)}/${two(23 + (n % 2))}`,
     compact: `202507${two((n % 27) + 1)}`,
     code: `A${n}`,
+    sku: `SKU-${three}`,
+    po: `PO-${n + 950}`,
+    gate: `A-${n}`,
+    shelf: `A-${(n % 9) + 1}-${n}`,
+    inv: `INV-2024-${three}`,
+    several: `${n % 2 === 0 ? 'PO' : 'SO'}-${n + 950}`,
     customer_id: `${n}`,
     orderId: `${n}`,
     paid: `${n}`,
@@ -368,4 +374,30 @@ test.each([
   'SELECT TRY_CAST(books AS VARCHAR), TRY_CAST(amount AS INT) FROM orders',
 ])('nothing that TRY_CAST makes NULL: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
+});
+
+test.each([
+  [
+    'po',
+    "po is text, ordered as text: 'PO-1069' comes before 'PO-950'. By its number: CAST(regexp_extract(po, '[0-9]+$') AS BIGINT).",
+  ],
+  [
+    'gate',
+    "gate is text, ordered as text: 'A-109' comes before 'A-11'. By its number: CAST(regexp_extract(gate, '[0-9]+$') AS BIGINT).",
+  ],
+  ['sku', undefined],
+  ['shelf', undefined],
+  ['inv', undefined],
+  ['several', undefined],
+])('a number behind a hyphen has no sign: %s', async (field, warning) => {
+  const { warnings } = await engine.query({
+    sql: `SELECT max(${field}) FROM orders WHERE ${field} > '${field === 'po' ? 'PO-999' : ''}'`,
+  });
+  expect(warnings).toEqual(warning === undefined ? [] : [warning]);
+  if (warning === undefined) return;
+  const [, sql = ''] = warning.split('By its number: ');
+  const { rows } = await engine.query({
+    sql: `SELECT ${field} FROM orders ORDER BY ${sql.replace(/\.$/, '')} DESC LIMIT 1`,
+  });
+  expect(rows[0]).toEqual([field === 'po' ? 'PO-1069' : 'A-119']);
 });

@@ -52,7 +52,7 @@ export interface Seen {
 
 /** Scales of texts that are no times of a day in a year: those that fit. */
 export function quantitiesIn(seen: Seen): Scale[] {
-  return [clocks, units, parts].flatMap((scale) => scale(seen) ?? []);
+  return [clocks, units, parts, numbered].flatMap((scale) => scale(seen) ?? []);
 }
 
 /** What stands before a cast, or the name of a function, given the texts that it reads. */
@@ -230,4 +230,31 @@ function areChapters(texts: readonly string[]): boolean {
   return (
     texts.every(isPart) && texts.some((text) => TWO.test(text) && text.endsWith('0') && all.has(text.slice(0, -1)))
   );
+}
+
+const NUMBER_BEHIND = /\d{1,15}$/;
+const PREFIX_CHARS_MAX = 24;
+/** Without a digit, and with a mark that parts it from the number. */
+const MARKED = /^\D+[-−_#/]$/;
+
+/** `PO-` and `990`; undefined: a text is something else, such as a number with a unit, or of several numbers. */
+function numberedIn(text: string): { prefix: string; number: string } | undefined {
+  const number = NUMBER_BEHIND.exec(text)?.[0] ?? '';
+  const prefix = text.slice(0, text.length - number.length);
+  const isName = number !== '' && prefix.length <= PREFIX_CHARS_MAX && /\p{L}/u.test(prefix) && MARKED.test(prefix);
+  return isName && numbersIn(text).every((one) => one === undefined) ? { prefix, number } : undefined;
+}
+
+/** Numbers behind the same text: `A-9`, `A-10`. */
+function numbered(seen: Seen): Scale | undefined {
+  const { operand, present } = seen;
+  const texts = ofShape(present, (text) => numberedIn(text) !== undefined);
+  const [prefix, ...others] = new Set(texts.map((text) => numberedIn(text)?.prefix));
+  if (prefix === undefined || others.length > 0 || texts.some((text) => formatsOf(text).length > 0)) return undefined;
+  const way = (text: string) => {
+    const found = numberedIn(text);
+    return found?.prefix === prefix ? { of: '', key: Number(found.number) } : undefined;
+  };
+  const sql = `CAST(regexp_extract(${operand}, '[0-9]+$') AS BIGINT)`;
+  return { ways: [way], sql, said: `By its number: ${sql}.`, isTime: false };
 }

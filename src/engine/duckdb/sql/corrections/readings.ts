@@ -53,7 +53,10 @@ const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 /** A currency, or a unit, before or after a number, and the sign before that. */
 const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?)\s?/;
 const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}\.?)$/u;
-const withoutUnit = (text: string) => text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
+/** `PO-990`, in which the hyphen is no sign. */
+const NUMBERED = /^[A-Z]{2,4}[−-]\d+$/;
+const withoutUnit = (text: string) =>
+  NUMBERED.test(text) ? text : text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
 /** `1,200.50`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
 const POINTED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[,'’]\d\d\d?)*[,'’]\d\d\d)?(?:\.\d*)?[−-]?$/;
 /** `1.200,50`, `3 145,26`. */
