@@ -62,7 +62,6 @@ function orderOf(n: number) {
     uuid: `${three}e4567-e89b-12d3-a456-426614174000`,
     ip: `10.0.0.${n}`,
     address: `10.0.0.${100 + n}`,
-    chapter: `${(n % 2) + 1}.${(n % 11) + 1}`,
     usShort: `${two((n % 12) + 1)}/${two((n % 28) + 1)}/${22 + (n % 3)}`,
     month: `${['Jan', 'Feb', 'Mar', 'Apr'][n % 4] ?? ''}-${22 + (n % 3)}`,
     tweeted: `${['Mon', 'Tue', 'Wed'][n % 3] ?? ''} ${['Oct', 'Nov'][n % 2] ?? ''} ${two((n % 27) + 1)} 20:19:24 +0000 2018`,
@@ -214,10 +213,6 @@ test.each([
 test.each([
   ['max(release)', "CAST(string_split(release, '.') AS INT[])."],
   ['max(ip)', "CAST(string_split(ip, '.') AS INT[])."],
-  [
-    'max(chapter)',
-    "If it is of parts, as a version or a chapter is: CAST(string_split(chapter, '.') AS INT[]); if a number",
-  ],
   ['max(usShort)', "As a time: strptime(usShort, '%m/%d/%y')."],
   ['max(month)', "As a time: strptime(month, '%b-%y')."],
   ['max(tweeted)', "As a time: strptime(tweeted, '%a %b %d %H:%M:%S %z %Y')."],

@@ -199,7 +199,12 @@ function isEven([first, ...more]: readonly SampledText[]): boolean {
   if (first === undefined || !A_DAY.test(first.text)) return false;
   const [{ length }, end] = [first.text, first.text.slice(19)];
   return more.every(
-    ({ text }) => text.length === length && text[4] === '-' && text[7] === '-' && text.slice(19) === end,
+    ({ text }) =>
+      text.length === length &&
+      text[4] === '-' &&
+      text[7] === '-' &&
+      text[10] === first.text[10] &&
+      text.slice(19) === end,
   );
 }
 

@@ -191,7 +191,6 @@ const VERSION = /^[vV]?\d{1,9}(?:\.\d{1,9}){2,}$/;
 const SHORT_DAY = /^\d\d\.\d\d\.\d\d$/;
 /** `1.234.567` has points between thousands. */
 const THOUSANDS = /^\d{1,3}(?:\.\d{3})+$/;
-const TWO = /^\d{1,9}\.\d{1,9}$/;
 
 /** Numbers of parts: versions, addresses, chapters. */
 function parts(seen: Seen): Scale | undefined {
@@ -201,8 +200,7 @@ function parts(seen: Seen): Scale | undefined {
   const isOther = (test: (text: string) => boolean) => texts.length > 0 && texts.every(test);
   if (isOther((text) => THOUSANDS.test(text)) || isOther((text) => SHORT_DAY.test(text))) return undefined;
   if (texts.filter((text) => formOf(text) !== undefined).length * 2 > texts.length) return undefined;
-  const isSure = texts.some((text) => VERSION.test(text));
-  if (!isSure && !areChapters(texts)) return undefined;
+  if (!texts.some((text) => VERSION.test(text))) return undefined;
   const bare = texts.some((text) => /^v/i.test(text)) ? `ltrim(${operand}, 'vV')` : operand;
   const sql = `${tried(seen, texts)}CAST(string_split(${bare}, '.') AS INT[])`;
   const way = (text: string) =>
@@ -216,17 +214,5 @@ function parts(seen: Seen): Scale | undefined {
             .join('.'),
         }
       : undefined;
-  const said = isSure
-    ? `By its parts: ${sql}.`
-    : `If it is of parts, as a version or a chapter is: ${sql}; if a number: CAST(${operand} AS DOUBLE).`;
-  return { ways: [way], sql: isSure ? sql : undefined, said };
-}
-
-/** Whether texts of one point are rather parts than fractions: `1.1` and `1.10` are different, and none is `1.05`. */
-function areChapters(texts: readonly string[]): boolean {
-  const all = new Set(texts);
-  const isPart = (text: string) => !TWO.test(text) || !/\.0\d/.test(text);
-  return (
-    texts.every(isPart) && texts.some((text) => TWO.test(text) && text.endsWith('0') && all.has(text.slice(0, -1)))
-  );
+  return { ways: [way], sql, said: `By its parts: ${sql}.` };
 }
