@@ -15,6 +15,7 @@ import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, isQuery, listOf, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { EXPRESSIONS, PLAIN } from './allowed-nodes.ts';
 import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
@@ -35,16 +36,6 @@ import { timeComparisons } from './time-comparisons.ts';
 import { valueUses } from './value-uses.ts';
 import { checkWidths } from './widths.ts';
 
-/** Allowed nodes of the engine's tree. Anything not listed here is refused. */
-const EXPRESSIONS = new Set(
-  `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
-  PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
-);
-/** Relations, modifiers and orders that are harmless if what they contain is. */
-const PLAIN = new Set(
-  `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
-  DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
-);
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
 
 /** Deeper trees are refused, so that this walk cannot overflow the stack. */

@@ -4,7 +4,7 @@ import { isDamage, isDiskFull, readEngineError } from '../connections/engine-err
 import { TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
-import { formatsOf, noTimeIn } from '../sql/corrections/time-formats.ts';
+import { noTimeIn, timeWays } from '../sql/corrections/times.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
@@ -138,7 +138,7 @@ function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [st
 function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string {
   const text = noTimeIn(message);
   if (text === undefined) return '';
-  const [format, other] = formatsOf(text);
+  const [format, other] = timeWays([text]).flatMap(({ formats }) => formats);
   if (format !== undefined) {
     const or = other === undefined ? '' : `, or ${quoteText(other)} if the month is first`;
     const read = `\nRead such texts with strptime(${name}, ${quoteText(format)})${or}`;

@@ -14,7 +14,7 @@ import * as hidden from '../sql/corrections/hidden-alias.ts';
 import * as names from '../sql/corrections/names.ts';
 import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
-import { noTimeIn } from '../sql/corrections/time-formats.ts';
+import { noTimeIn } from '../sql/corrections/times.ts';
 import { type Edit, isMark, wordOf } from '../sql/forms/edit.ts';
 import { foldName, type Names } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';

@@ -3,7 +3,7 @@ import { isText, type Sources } from '../../gate/field-origins.ts';
 import type { TextCast } from '../../gate/value-uses.ts';
 import { type Cast, isTime } from '../../sql/corrections/casts.ts';
 import { hasDigit, nullsSaid } from '../../sql/corrections/readings.ts';
-import { hasShortYear } from '../../sql/corrections/time-formats.ts';
+import { hasShortYear } from '../../sql/corrections/times.ts';
 import { quoteText } from '../../sql/names.ts';
 import { isMissing } from '../../values/missing.ts';
 import type { Look } from './look.ts';

@@ -3,7 +3,7 @@ import { resume } from '../../connections/sessions.ts';
 import type { TextField } from '../../gate/value-uses.ts';
 import { isTime } from '../../sql/corrections/casts.ts';
 import type { Sampled } from '../../sql/corrections/readings.ts';
-import { SHORT_YEAR } from '../../sql/corrections/time-formats.ts';
+import { SHORT_YEAR } from '../../sql/corrections/times.ts';
 import { ITEM, type NamedTable, type Names, quoteName, quoteText } from '../../sql/names.ts';
 import { viewOf } from '../stray-warnings.ts';
 
