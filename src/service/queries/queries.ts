@@ -104,7 +104,7 @@ function withLambda<E>({ catalog }: Pick<CallContext, 'catalog'>, error: E): E |
   const [, name = '', workspace = ''] =
     /^Collection "([^"]{1,200})" does not exist in workspace "([^"]{1,200})"\./.exec(error.message) ?? [];
   if (findLambda(catalog, workspace, name) === undefined) return error;
-  const said = `"${workspace}.${name}" is a Query Lambda, which SQL does not read: run it (execute_lambda_tag, tag "latest"), or write its SQL here.`;
+  const said = `"${workspace}.${name}" is a Query Lambda, which SQL does not read: run it by its tag "latest", or write its SQL here.`;
   return new ApiError(error.code, said, { ...error.details, cause: error });
 }
 

@@ -54,7 +54,7 @@ describe('executeLambdaVersion and executeLambdaTag', () => {
 
   it('are what runs a lambda: SQL that names one as a collection is told so', async () => {
     await api.create('named', 'SELECT 1 AS x');
-    const said = '"commons.named" is a Query Lambda, which SQL does not read: run it (execute_lambda_tag';
+    const said = '"commons.named" is a Query Lambda, which SQL does not read: run it by its tag';
     for (const path of ['', '/validations']) {
       const answer = await api.call('POST', `/v1/orgs/self/queries${path}`, { sql: { query: 'SELECT * FROM named' } });
       expect(answer.status).toBe(400);

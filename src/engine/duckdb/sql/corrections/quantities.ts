@@ -235,11 +235,11 @@ function numbered(seen: Seen): Scale | undefined {
   const { operand, present } = seen;
   const texts = ofShape(present, (text) => numberedIn(text) !== undefined);
   const [prefix, ...others] = new Set(texts.map((text) => numberedIn(text)?.prefix));
-  if (prefix === undefined || others.length > 0 || texts.some((text) => formatsOf(text).length > 0)) return undefined;
+  if (prefix === undefined || others.length > 0 || texts.some((text) => formOf(text) !== undefined)) return undefined;
   const way = (text: string) => {
     const found = numberedIn(text);
     return found?.prefix === prefix ? { of: '', key: Number(found.number) } : undefined;
   };
   const sql = `CAST(regexp_extract(${operand}, '[0-9]+$') AS BIGINT)`;
-  return { ways: [way], sql, said: `By its number: ${sql}.`, isTime: false };
+  return { ways: [way], sql, said: `By its number: ${sql}.` };
 }
