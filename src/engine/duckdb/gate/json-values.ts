@@ -170,8 +170,13 @@ const FIRST = /^(?:min|max|median|quantile(?:_disc)?)$/;
 const SECOND = /^(?:arg_?(?:min|max)(?:_null)?|(?:min|max)_by)$/;
 const ALL = /^(?:greatest|least)$/;
 /** Functions of text, to which JSON is its own. */
-const OF_TEXT =
-  /^(?:!?~~\*?|\|\||(?:not_)?i?like_escape|length|len|strlen|char_length|concat|concat_ws|upper|ucase|lower|lcase|initcap|reverse|substr|substring|left|right|replace|contains|starts_with|ends_with|prefix|suffix|strpos|instr|position|split_part|string_split|string_agg|listagg|group_concat|regexp_\w+|md5|sha1|sha256|l?r?trim|[lr]pad)$/;
+const OF_TEXT: ReadonlySet<string> = new Set(
+  `~~ !~~ ~~* !~~* || like_escape ilike_escape not_like_escape not_ilike_escape length len strlen char_length concat
+  concat_ws upper ucase lower lcase initcap reverse substr substring left right replace contains starts_with ends_with
+  prefix suffix strpos instr position split_part string_split string_agg listagg group_concat regexp_matches
+  regexp_full_match regexp_like regexp_replace regexp_extract regexp_extract_all regexp_split_to_array md5 sha1 sha256
+  trim ltrim rtrim lpad rpad`.split(/\s+/),
+);
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['~~', 'LIKE'],
   ['!~~', 'NOT LIKE'],
@@ -191,7 +196,7 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
         ? [0, children.length]
         : [0, 0];
   for (const one of children.slice(...places)) note(walk, one, jsonIn(walk, one, scope));
-  if (OF_TEXT.test(name))
+  if (OF_TEXT.has(name))
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), OPERATORS.get(name) ?? name);
   const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
   for (const { expression } of nodesOf(orders)) note(walk, expression, jsonIn(walk, expression, scope));
