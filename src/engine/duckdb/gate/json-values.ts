@@ -3,7 +3,7 @@ import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/na
 import type { Splice } from '../sql/splices.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { constantOf, constantText, isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
-import { isNumberType } from '../values/type-kinds.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
 import { type Computed, createOrigins, isField, type Leaf, leavesOf, type Origins } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import type { Relations } from './query-columns.ts';

@@ -4,7 +4,7 @@ import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { isNumberType } from '../values/type-kinds.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
 import {
   createOrigins,
   isAsked,

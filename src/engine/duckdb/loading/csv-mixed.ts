@@ -1,5 +1,5 @@
+import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
-import { isMissing, missingSql } from '../values/missing.ts';
 import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';

@@ -1,5 +1,5 @@
+import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
-import { isMissing, missingSql } from '../values/missing.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';

@@ -4,10 +4,10 @@ import { type JsonObject, parseJson, setField } from '../../../contract/json/jso
 import type { ParquetRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
+import { INSTANT_IDS, INTEGER_IDS } from '../sql/type-kinds.ts';
 import { toJson } from '../tables/alter.ts';
 import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
-import { INSTANT_IDS, INTEGER_IDS } from '../values/type-kinds.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { BESIDE, besideNotes, isCollectionSql, mergeBeside } from './beside.ts';

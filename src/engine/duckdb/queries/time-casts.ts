@@ -6,7 +6,7 @@ import { refusalFor, type TimeComparison } from '../gate/time-comparisons.ts';
 import { foldName } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
-import { INSTANT_IDS } from '../values/type-kinds.ts';
+import { INSTANT_IDS } from '../sql/type-kinds.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { isUnparsed, type Way } from './again.ts';
 

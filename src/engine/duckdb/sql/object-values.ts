@@ -1,7 +1,7 @@
-import { isNumberType } from '../values/type-kinds.ts';
 import { nameOfToken } from './paths.ts';
 import { fieldName } from './syntax-hints.ts';
 import { tokenList } from './token-list.ts';
+import { isNumberType } from './type-kinds.ts';
 
 /*
  * The value that an object stands for, as far as its type tells: XML text with attributes is an object with `#text`.

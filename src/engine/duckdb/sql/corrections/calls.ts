@@ -1,6 +1,5 @@
 import { isSlipWithin } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
-import { isNumberType } from '../../values/type-kinds.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
@@ -9,6 +8,7 @@ import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
+import { isNumberType } from '../type-kinds.ts';
 import { castAt } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
 import { epochCall, unitOf } from './epochs.ts';

@@ -1,4 +1,4 @@
-import { isMissing } from '../../values/missing.ts';
+import { isMissing } from '../missing.ts';
 import { quoteText } from '../names.ts';
 import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';

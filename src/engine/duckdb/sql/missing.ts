@@ -1,4 +1,4 @@
-import { quoteText } from '../sql/names.ts';
+import { quoteText } from './names.ts';
 
 /** Words that stand for a value that is missing, in small letters. */
 const MISSING: ReadonlySet<string> = new Set([
