@@ -2,11 +2,12 @@ import { Command, CommanderError, Option } from 'commander';
 import { type ExportFlags, type ExportRequest, exportRequest } from './cli/exports/export-request.ts';
 import type { ServeRole } from './cli/serve/serve.ts';
 import { commandLine } from './command-line.ts';
+import { COMMANDS, type CommandName } from './command-names.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
 import { MOMENT_SHOWN, momentIn } from './contract/moment.ts';
 import { nearest } from './contract/nearest.ts';
 import { folder, integer } from './setting-values.ts';
-import { COMMANDS, type CommandName, type Config, SETTINGS } from './settings.ts';
+import { type Config, SETTINGS } from './settings.ts';
 
 /** Which records of the audit log are printed, and how. */
 export interface AuditFilter {

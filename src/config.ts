@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { CLIENT, type CommandName } from './command-names.ts';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
 import { SERVICE_THREADS_ENV } from './native-threads.ts';
-import { CLIENT, type CommandName, type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
+import { type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
 declare const COLLOQUY_BUILD: string | undefined;

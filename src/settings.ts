@@ -1,27 +1,8 @@
 import * as z from 'zod';
+import { ALL, CLIENT, type CommandName, FOLDER, OFFER, SERVICE } from './command-names.ts';
 import { DEFAULT_FOLDERS } from './default-folders.ts';
 import { PROFILE_NAMES, TOOLSETS } from './mcp/tools/toolsets.ts';
 import { addresses, file, folder, folders, integer, names, onOff, tag, toolsets } from './setting-values.ts';
-
-/** `stdio`: the MCP server, which runs when no command is given. */
-export const COMMANDS = [
-  'stdio',
-  'serve',
-  'setup',
-  'call',
-  'stop',
-  'demo',
-  'doctor',
-  'trash',
-  'open',
-  'approve',
-  'audit',
-  'backup',
-  'restore',
-  'import-lambdas',
-  'export',
-] as const;
-export type CommandName = (typeof COMMANDS)[number];
 
 /** One setting: where it comes from and what it means. A flag takes precedence over the environment variable. */
 export interface Setting {
@@ -47,25 +28,6 @@ export interface Setting {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-const ALL = COMMANDS;
-const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-/** What an assistant is offered; setup writes these into the assistants' configurations. */
-const OFFER = [...SERVICE, 'setup'] as const;
-const FOLDER = [
-  ...OFFER,
-  'stop',
-  'trash',
-  'open',
-  'approve',
-  'audit',
-  'backup',
-  'restore',
-  'import-lambdas',
-  'export',
-] as const;
-/** Commands that are clients of a service, which may be a remote one. */
-export const CLIENT = ['stdio', 'setup', 'call', 'doctor', 'import-lambdas', 'export'] as const;
 
 /** All settings; the README's table is generated from this. */
 export const SETTINGS = {

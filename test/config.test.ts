@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from '../src/command-names.ts';
 import { type Invocation, readInvocation } from '../src/commands.ts';
 import { secretVariables, serviceEnvironment, VERSION } from '../src/config.ts';
 import { nativeThreads } from '../src/native-threads.ts';
-import { COMMANDS, SETTINGS } from '../src/settings.ts';
+import { SETTINGS } from '../src/settings.ts';
 
 type Env = Record<string, string | undefined>;
 

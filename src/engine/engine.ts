@@ -1,11 +1,12 @@
-import type { JsonObject, JsonValue } from '../contract/json/json.ts';
+import type { JsonObject } from '../contract/json/json.ts';
 import type { Batches } from './batches.ts';
 import type { DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
+import type { Inspection, InspectRequest, QueryOutcome, QueryRequest } from './queries.ts';
 import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
-import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
+import type { Results, Retyped } from './results.ts';
 import type { CsvRows, NewColumn, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 import type { Sharing } from './sharing.ts';
 
@@ -24,6 +25,7 @@ export type {
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
+export type { Inspection, InspectRequest, Parameter, QueryOutcome, QueryRequest, Unbound } from './queries.ts';
 export type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 export type {
@@ -268,90 +270,6 @@ export interface TableStats {
    * large.
    */
   totalBytes: number;
-}
-
-/** The value of one `:name` of a statement. */
-export interface Parameter {
-  name: string;
-  /** One of the contract's PARAMETER_TYPES; empty or absent: inferred from the value. */
-  type?: string | undefined;
-  value?: JsonValue | undefined;
-}
-
-export interface InspectRequest {
-  sql: string;
-  parameters?: readonly Parameter[] | undefined;
-  /** Do not require values for the parameters. */
-  allowMissingParameters?: boolean | undefined;
-  /**
-   * Also answer for a statement that is allowed but does not bind, for example because a collection or column is
-   * missing. What does not parse or is not allowed is rejected all the same.
-   */
-  allowUnbound?: boolean | undefined;
-  /** As in `QueryRequest`. */
-  caller?: string | undefined;
-  requestId?: string | undefined;
-  /** Aborting stops the work in the engine. */
-  signal?: AbortSignal | undefined;
-}
-
-export interface Inspection {
-  /** Collections named by the statement, as `workspace.collection`, in order of first use. */
-  collections: string[];
-  aliases: string[];
-  /** Names of the parameters used, in order of first use. */
-  parameters: string[];
-  /**
-   * Collections that the statement names and that do not exist, as written, `workspace.name`; only with `allowUnbound`.
-   */
-  missing: string[];
-  /** Why the statement does not bind; null if it does. */
-  unbound: Unbound | null;
-}
-
-export interface Unbound {
-  message: string;
-  /** 1-based position in the caller's SQL text. */
-  line?: number | undefined;
-  column?: number | undefined;
-}
-
-export interface QueryRequest {
-  sql: string;
-  parameters?: readonly Parameter[] | undefined;
-  /** Rows to return if the statement has no outermost LIMIT. */
-  defaultRowLimit?: number | undefined;
-  generateWarnings?: boolean | undefined;
-  /** Warns of parameters that the statement does not use, also without `generateWarnings`. */
-  tellsUnused?: boolean | undefined;
-  /** Also keeps the whole result, unless it is small; EXPLAIN and SHOW are not kept. */
-  keep?: KeepRequest | undefined;
-  /** Whose query it is: callers share the places for queries fairly. Any text, such as the hash of an API key. */
-  caller?: string | undefined;
-  /** Names the request in the report of a statement that does not stop. */
-  requestId?: string | undefined;
-  /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
-  timeoutMs?: number | undefined;
-  /** Aborting stops the statement in the engine; a reason that is an `ApiError` is what `query` rejects with. */
-  signal?: AbortSignal | undefined;
-}
-
-export interface QueryOutcome {
-  /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
-  collections: string[];
-  /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
-  aliases: string[];
-  /** Their names are unique: the second `x` is `x_1`; if the result was to be kept, regardless of letter case. */
-  columns: { name: string; type: string }[];
-  /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
-  rows: JsonValue[][];
-  warnings: string[];
-  /** Set when rows were left out: at a limit of the engine, or at the number of rows that was `asked` for. */
-  cut: { reason: 'rows' | 'bytes' | 'asked'; limit: number } | null;
-  /** What is known of the whole result, if it was to be kept. */
-  keeping: Keeping | null;
-  /** Time in the queue, in microseconds. */
-  queuedMicros: number;
 }
 
 export interface TableExport {

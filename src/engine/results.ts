@@ -77,10 +77,8 @@ export interface ColumnProfile {
   nulls: number;
   /** Values that do not fit the type, which the other figures leave out; in a column of text they count as their text. */
   strays: number;
-  /** Number of distinct values; null for nested and JSON values, which are not compared. */
+  /** Number of distinct values; null for nested and JSON values, which are not compared, and in results of millions of values. */
   distinct: number | null;
-  /** False if `distinct` is estimated because the result has many rows. */
-  isDistinctExact: boolean;
   min: JsonValue;
   max: JsonValue;
   /** Up to five values, the most frequent of the first 10,000 rows first. */

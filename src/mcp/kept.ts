@@ -63,12 +63,11 @@ export function profileTable({ rows, columns }: ResultProfile): readonly (readon
   const room = new Room(PROFILE_BUDGET);
   const hasStrays = columns?.some(({ strays }) => (strays ?? 0) > 0) === true;
   const table: (readonly unknown[])[] = [hasStrays ? [...HEAD, STRAYS_HEAD] : HEAD];
-  for (const { name, nulls, strays, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
+  for (const { name, nulls, strays, distinct, min, max, samples } of columns ?? []) {
     // If nearly all values are distinct, none is frequent.
     const isUnique = (distinct ?? 0) > 0.8 * ((rows ?? 0) - (nulls ?? 0));
-    const estimated = is_distinct_exact === false && distinct != null ? `~${distinct}` : (distinct ?? null);
     const frequent = isUnique ? [] : (samples ?? []).slice(0, SAMPLES_MAX).map(short);
-    const figures = [nulls ?? 0, estimated, short(min ?? null), short(max ?? null), frequent];
+    const figures = [nulls ?? 0, distinct ?? null, short(min ?? null), short(max ?? null), frequent];
     const line = [short(name ?? ''), ...figures, ...(hasStrays ? [strays ?? 0] : [])];
     if (!room.take(JSON.stringify(line))) break;
     table.push(line);

@@ -1,6 +1,6 @@
 /** Functions of one list. */
 const OF_LIST = `array_reverse array_reverse_sort array_sort array_to_json array_pop_back array_pop_front array_value
-  list_approx_count_distinct list_avg list_any_value list_bit_and list_bit_or list_bit_xor list_count list_entropy
+  list_avg list_any_value list_bit_and list_bit_or list_bit_xor list_count list_entropy
   list_first list_histogram list_kurtosis list_kurtosis_pop list_last list_mad list_max list_median list_min list_mode
   list_product list_reverse list_sem list_skewness list_stddev_pop list_stddev_samp list_string_agg list_sum
   list_var_pop list_var_samp array_distinct array_unique array_length grade_up array_grade_up list_value unpivot_list`;

@@ -57,7 +57,6 @@ describe('run_query', () => {
       type: 'VARCHAR',
       nulls: 0,
       distinct: 3,
-      is_distinct_exact: true,
       min: long,
       max: long,
       samples: [long, long, long],
@@ -120,7 +119,7 @@ describe('a result of which only the first rows are kept', () => {
   const PART = { ...KEEPING, total: 100_000, rows_kept: 100_000, is_total_exact: false };
 
   it('is described as such, and its profile as that of these rows', async () => {
-    const column = { name: 'n', type: 'BIGINT', nulls: 0, distinct: 9, is_distinct_exact: true, min: 0, max: 99_999 };
+    const column = { name: 'n', type: 'BIGINT', nulls: 0, distinct: 9, min: 0, max: 99_999 };
     const profileResult = () => ({
       query_id: ID,
       rows: 100_000,
@@ -206,15 +205,15 @@ describe('wholeOf()', () => {
 });
 
 describe('profileTable()', () => {
-  it('marks estimates, and leaves out values that are not frequent', () => {
+  it('leaves out values that are not frequent', () => {
     const column = { name: 'a\u200b', type: 'BIGINT', nulls: 1, min: 0, max: 9n, samples: [1, 2] };
     const columns = [
-      { ...column, distinct: 95, is_distinct_exact: false },
-      { ...column, distinct: 2, is_distinct_exact: true },
-      { ...column, distinct: null, is_distinct_exact: true },
+      { ...column, distinct: 95 },
+      { ...column, distinct: 2 },
+      { ...column, distinct: null },
     ];
     expect(profileTable({ query_id: ID, rows: 100, columns }).slice(1)).toEqual([
-      ['a\\u200b', 1, '~95', 0, '9', []],
+      ['a\\u200b', 1, 95, 0, '9', []],
       ['a\\u200b', 1, 2, 0, '9', [1, 2]],
       ['a\\u200b', 1, null, 0, '9', [1, 2]],
     ]);

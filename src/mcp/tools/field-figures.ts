@@ -20,6 +20,8 @@ export const COUNTED_MAX = 1_000_000;
 /** In more documents than this, more different values than `FEW` are estimated. */
 export const EXACT_MAX = 100_000;
 export const FEW = 1_000;
+/** One in so many values is counted, chosen by its hash: 5,000 are told to within 4 %, more values more closely. */
+const SHARE = 8;
 /** So many different texts are all listed, if none is longer than this, nor all together. */
 const LISTED_MAX = 12;
 const LISTED_CHARS_MAX = 40;
@@ -119,7 +121,10 @@ function columnsOf(
   }
   const isRanged = RANGED.test(type);
   if (!isRanged && !COUNTED.test(type)) return [present];
-  const distinct = all <= EXACT_MAX ? `count(DISTINCT ${value})` : `approx_count_distinct(${value})`;
+  const distinct =
+    all <= EXACT_MAX
+      ? `count(DISTINCT ${value})`
+      : `${SHARE} * count(DISTINCT ${value}) FILTER (WHERE hash(${value}) % ${SHARE} = 0)`;
   const range = isRanged ? [`min(${value}) AS a${index}`, `max(${value}) AS b${index}`] : [];
   return [present, `${distinct} AS d${index}`, ...range];
 }

@@ -6,6 +6,7 @@ import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '.
 import { createPace } from '../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
+import { findLambda } from '../lambdas/lambda-records.ts';
 import { keepingOf, toObjectsInTurns } from '../results/results.ts';
 
 /** Runs one statement (docs/api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
@@ -55,13 +56,17 @@ export async function validateQuery(
   input: { sql: SqlBody; parameters?: boolean | undefined },
 ): Promise<ValidationResult> {
   await checkParameters('validate a SQL query', 'sql.parameters', input.sql.parameters);
-  const found = await ctx.engine.inspect({
-    sql: input.sql.query,
-    parameters: input.sql.parameters,
-    allowMissingParameters: input.parameters === true,
-    caller: ctx.caller.keyHash,
-    signal: ctx.signal,
-  });
+  const found = await ctx.engine
+    .inspect({
+      sql: input.sql.query,
+      parameters: input.sql.parameters,
+      allowMissingParameters: input.parameters === true,
+      caller: ctx.caller.keyHash,
+      signal: ctx.signal,
+    })
+    .catch((error: unknown) => {
+      throw withLambda(ctx, error);
+    });
   return {
     collections: found.collections,
     aliases: found.aliases,
@@ -88,8 +93,19 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string, tellsUnu
     );
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    throw new ApiError(error.code, error.message, { ...error.details, queryId, cause: error });
+    const { message } = withLambda(ctx, error);
+    throw new ApiError(error.code, message, { ...error.details, queryId, cause: error });
   }
+}
+
+/** An error about a collection that is none, but a Query Lambda; any other as it is. */
+function withLambda<E>({ catalog }: Pick<CallContext, 'catalog'>, error: E): E | ApiError {
+  if (!(error instanceof ApiError) || error.code !== 'query_error') return error;
+  const [, name = '', workspace = ''] =
+    /^Collection "([^"]{1,200})" does not exist in workspace "([^"]{1,200})"\./.exec(error.message) ?? [];
+  if (findLambda(catalog, workspace, name) === undefined) return error;
+  const said = `"${workspace}.${name}" is a Query Lambda, which SQL does not read: run it by its tag "latest", or write its SQL here.`;
+  return new ApiError(error.code, said, { ...error.details, cause: error });
 }
 
 /**

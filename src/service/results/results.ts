@@ -49,10 +49,7 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
     query_id: queryId,
     rows,
     is_whole: isWhole,
-    columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map(({ isDistinctExact, ...column }) => ({
-      ...column,
-      is_distinct_exact: isDistinctExact,
-    })),
+    columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map((column) => ({ ...column })),
   }));
 }
 

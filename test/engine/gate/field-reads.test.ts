@@ -259,17 +259,7 @@ describe('what cannot be meant', () => {
       "~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, 'part')",
     ],
     ["SELECT 1 FROM plain WHERE _id !~ '^part'", "regexp_matches(x, '^part')"],
-    [
-      "SELECT e.key FROM rates, json_each(o) AS e WHERE e.value LIKE 'y%'",
-      "nothing in it begins with 'y%': (e.value->>'$')",
-    ],
-    ["SELECT 1 FROM json_each('{}') WHERE value::VARCHAR NOT ILIKE 'y'", 'value is JSON'],
-    ["SELECT count(*) FILTER (starts_with(e.value::VARCHAR, 'y')) FROM rates, json_each(o) e", "begins with 'y'"],
-    [
-      `SELECT 1 FROM inv i WHERE i.lines @> '[{"sku": "a"}]'`,
-      "i.lines is compared with whole objects, all fields of which have to be as in the text: len(list_filter(i.lines, lambda x: x.sku = 'a')) > 0",
-    ],
-    [`SELECT '[{"sku": null}]' <@ lines FROM inv`, "len(list_filter(lines, lambda x: x.name = 'a')) > 0"],
+    ["SELECT 1 FROM rates WHERE o->'k' LIKE 'y%'", "o->'k' is JSON, whose text has quotes around it"],
     ['SELECT count(*) FROM (SELECT DISTINCT * FROM plain)', 'SELECT DISTINCT * compares whole documents'],
     ['SELECT DISTINCT p.* FROM plain p', 'no two of a collection are alike'],
     ['SELECT * FROM plain EXCEPT SELECT * FROM plain', 'EXCEPT compares whole documents'],
@@ -292,19 +282,10 @@ describe('what cannot be meant', () => {
     'SELECT n FROM plain WHERE 7 NOT IN (SELECT n FROM plain)',
     'SELECT n FROM plain WHERE 1 NOT IN (SELECT n FROM plain WHERE n IS NOT NULL)',
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
-    `SELECT 1 FROM inv WHERE lines @> '[{"sku": "c", "price": 99.95}]' OR bits @> '[9]'`,
     "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
     'SELECT lines[1] FROM inv',
+    "SELECT 1 FROM rates WHERE o->'k' LIKE '%y%' OR o->'k' LIKE '1%'",
     "SELECT 1 FROM plain WHERE _id ~ '.*part.*' AND _id ~ '^whole$' AND regexp_full_match(_id, 'whole')",
-    "SELECT e.key FROM rates, json_each(o) AS e WHERE e.value LIKE '%y%' OR e.key LIKE 'y%'",
-    "SELECT e.key FROM rates, json_each(o) AS e WHERE (e.value->>'$') LIKE 'y%'",
-    // Numbers, objects, lists, true, false and null have no quotes.
-    ...['1%', '-%', '{%', '[%', 't%', 'False', 'null'].map(
-      (text) => `SELECT e.key FROM rates, json_each(o) AS e WHERE e.value ILIKE '${text}'`,
-    ),
-    "SELECT 1 FROM (SELECT 'yes' AS value) t, json_each('{}') AS e WHERE t.value LIKE 'y%'",
-    "SELECT 1 FROM (SELECT 'yes' AS value) WHERE value LIKE 'y%' AND 0 = (SELECT count(*) FROM json_each('{}'))",
-    "SELECT 1 FROM (SELECT 'yes' AS value) e WHERE e.value LIKE 'y%' AND 0 = (SELECT count(*) FROM json_each('{}') e)",
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
@@ -314,12 +295,11 @@ describe('what cannot be meant', () => {
   });
 });
 
-describe('columns that a set operation puts together by place, and numbers that are names of fields', () => {
+describe('columns that a set operation puts together by place', () => {
   beforeAll(async () => {
     const documents: Record<string, JsonObject> = {
       people: { first_name: 'Ada', last_name: 'Lovelace', n: 1 },
       turned: { last_name: 'Hopper', n: 2, first_name: 'Grace' },
-      years: { region: 'N', '2022': 1, '2023': 2, '2024': 3, '1': 4, '2': 5, '100': 6, year: 2024 },
     };
     for (const [name, document] of Object.entries(documents)) {
       await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
@@ -349,22 +329,8 @@ describe('columns that a set operation puts together by place, and numbers that 
     'SELECT * FROM people UNION ALL SELECT * FROM people',
     'SELECT first_name, last_name FROM people UNION ALL SELECT last_name, first_name FROM people',
     "SELECT first_name, n FROM people UNION ALL SELECT 'all', sum(n) FROM turned",
-    'SELECT "2024" - "2023", "2024" * 2, 2 * 100, year - 2023 FROM years',
-    'SELECT sum(1), count(2024) FROM years',
-    'SELECT year + 1 FROM years WHERE year = 2024 AND "2024" < 2023 LIMIT 2024',
-    'SELECT 2024 - 2023 FROM people',
   ])('nothing is said of: %s', async (sql) => {
     expect(await warningsOf(sql)).toEqual([]);
-  });
-
-  test.each([
-    ['SELECT region, 2024 - 2023 AS diff FROM years', '2024'],
-    ['SELECT sum(2024) FROM years', '2024'],
-    ['SELECT 2 - 1 FROM years', '2'],
-  ])('a number that is a name: %s', async (sql, name) => {
-    expect(await warningsOf(sql)).toEqual([
-      `${name} is a number here, and no field: "${name}" is the field of that name.`,
-    ]);
   });
 
   test('a UNION that fails for it is corrected by name, and not by a cast', async () => {

@@ -151,6 +151,7 @@ describe('the lists of functions', () => {
     const families =
       /^(?:__internal_|icu_collate_|st_|pg_|has_|inet_|current_|json_(?:de)?serialize_|variant_|shobj_|obj_|col_)/;
     expect(names.filter((name) => !families.test(name))).toEqual([
+      'approx_count_distinct',
       'array_reduce',
       'array_to_string_comma_default',
       'combine',
@@ -164,6 +165,7 @@ describe('the lists of functions', () => {
       'getvariable',
       'in_search_path',
       'json_group_structure',
+      'list_approx_count_distinct',
       'list_reduce',
       'make_type',
       'map_to_pg_oid',

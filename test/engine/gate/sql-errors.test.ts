@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Engine } from '../../../src/engine/engine.ts';
+import type { ApiError } from '../../../src/contract/errors.ts';
+import type { Engine, Parameter } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -178,4 +179,41 @@ test('UNNEST where rows are grouped says where it belongs', async () => {
     ['x', 2],
     ['y', 1],
   ]);
+});
+
+describe('what is told of parameters and numbers in a wrong place', () => {
+  const errorOf = (sql: string, ...parameters: Parameter[]) =>
+    engine.query({ sql, parameters }).then(
+      () => ({ message: 'no error', details: {} }),
+      (error: ApiError) => error,
+    );
+
+  test('ORDER BY a parameter, and a key that an object lacks', async () => {
+    const { message } = await errorOf('SELECT _id FROM docs ORDER BY :col', { name: 'col', value: 'n' });
+    expect(message).toContain("CASE :col WHEN 'a' THEN a");
+    const ofKey = await errorOf('SELECT :obj.min', { name: 'obj', type: 'object', value: { max: 3 } });
+    expect(ofKey).toMatchObject({
+      message: 'Parameter ":obj" has no key "min".\nIt has "max".',
+      details: { line: 1, column: 13 },
+    });
+  });
+
+  test('a number that is cast to a time', async () => {
+    expect((await errorOf('SELECT CAST(1704067200 AS timestamp)')).details).toMatchObject({
+      correctedSql: 'SELECT to_timestamp(1704067200)',
+    });
+    expect((await errorOf('SELECT CAST(1.5 AS timestamp)')).message).toContain('TIMESTAMP_MILLIS(n) if milliseconds');
+  });
+
+  test('INTERVAL with a parameter', async () => {
+    const sql = "SELECT DATE '2024-03-04' - INTERVAL :d DAY - interval :m months";
+    const { rows } = await engine.query({
+      sql,
+      parameters: [
+        { name: 'd', value: 3 },
+        { name: 'm', value: 1 },
+      ],
+    });
+    expect(rows).toEqual([['2024-02-01T00:00:00.000000']]);
+  });
 });

@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
-import {
-  bindParameters,
-  convertParameter,
-  PARAMETER_VALUES_MAX,
-} from '../../../src/engine/duckdb/queries/parameters.ts';
+import { bindParameters, PARAMETER_VALUES_MAX } from '../../../src/engine/duckdb/queries/parameters.ts';
 import { readStatement } from '../../../src/engine/duckdb/sql/statement.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 
@@ -117,7 +113,7 @@ describe('readStatement() finds parameters', () => {
   });
 });
 
-describe('convertParameter()', () => {
+describe('conversion of parameters', () => {
   const bad: [type: string, value: JsonValue][] = [
     ['int', '1.5'],
     ['int', 1.5],
@@ -164,7 +160,7 @@ describe('convertParameter()', () => {
     (type, _, value) => {
       let thrown: unknown;
       try {
-        convertParameter({ name: 'when', type, value });
+        bindParameters(['when'], [{ name: 'when', type, value }]);
       } catch (error) {
         thrown = error;
       }
@@ -175,11 +171,13 @@ describe('convertParameter()', () => {
   );
 
   test('refuses an unknown type, listing the known ones', () => {
-    expect(() => convertParameter({ name: 'a', type: 'uuid', value: 'x' })).toThrow(/unknown type "uuid".*string, int/);
+    expect(() => bindParameters(['a'], [{ name: 'a', type: 'uuid', value: 'x' }])).toThrow(
+      /unknown type "uuid".*string, int/,
+    );
   });
 
   test('cuts a long value in the message', () => {
-    expect(() => convertParameter({ name: 'a', type: 'int', value: 'x'.repeat(10_000) })).toThrow(/^.{1,250}$/);
+    expect(() => bindParameters(['a'], [{ name: 'a', type: 'int', value: 'x'.repeat(10_000) }])).toThrow(/^.{1,250}$/);
   });
 });
 

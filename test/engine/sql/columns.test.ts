@@ -14,6 +14,10 @@ async function namesOf(sql: string): Promise<string> {
 describe('columns without a name are called', () => {
   test.each([
     ['SELECT COUNT(*), Count(*), count(*), name FROM users GROUP BY name', '?COUNT ?Count ?count name'],
+    [
+      'SELECT COUNT(*), PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age), sum(age) FROM users',
+      '?COUNT ?PERCENTILE_CONT ?sum',
+    ],
     ['SELECT 1, name, age + 1, NULL FROM users', '?field0 name ?field2 ?field3'],
     ['SELECT count(*), count(*), 1 AS one FROM users', '?count ?count_1 one'],
     ['SELECT count(*) FILTER (WHERE age > 1), sum(age) OVER (ORDER BY age) FROM users GROUP BY age', '?count ?sum'],

@@ -99,9 +99,46 @@ describe('functions that people bring along', () => {
   });
 
   test('take DISTINCT, FILTER and OVER where they are renamed', async () => {
-    expect(await value(`SELECT APPROX_DISTINCT(s) FILTER (WHERE n > 1) FROM ${ROWS}`)).toBe(1);
     expect(await value(`SELECT EVERY(n > 1) OVER (ORDER BY n DESC) FROM ${ROWS} ORDER BY n LIMIT 1`)).toBe(false);
     expect(await fixture.rows('SELECT x FROM SEQUENCE(1, 3) AS t(x)')).toEqual([[1], [2], [3]]);
+  });
+
+  test('count different values exactly where others estimate', async () => {
+    const many = "(SELECT 'u' || hash(i) % 5000 AS s, i AS n FROM range(30000) t(i))";
+    expect(await value(`SELECT APPROX_DISTINCT(s) FROM ${many}`)).toBe(4_990);
+    expect(await value(`SELECT approx_count_distinct (DISTINCT s) FILTER (WHERE n > 1) FROM ${ROWS}`)).toBe(1);
+    expect(await value(`SELECT APPROX_DISTINCT(s, 0.02) OVER (ORDER BY n) FROM ${ROWS} ORDER BY n DESC LIMIT 1`)).toBe(
+      2,
+    );
+    expect(await value(`SELECT APPROX_DISTINCT(nullif(s, 'b')) FROM ${ROWS}`)).toBe(1);
+    const { columns } = await fixture.queries.query({ sql: `SELECT APPROX_DISTINCT(s) FROM ${ROWS}` });
+    expect(columns[0]?.name).toBe('?APPROX_DISTINCT');
+    for (const call of [
+      's.approx_count_distinct()',
+      '"approx_count_distinct"(s)',
+      "list_aggregate([s], 'approx_count_distinct')",
+    ])
+      await expect(fixture.rows(`SELECT ${call} FROM ${ROWS}`), call).rejects.toThrow(/count\(DISTINCT|cannot call/);
+  });
+
+  test('take the time of day of a moment, in UTC', async () => {
+    const t = "(SELECT TIMESTAMPTZ '2024-03-01 23:30:00-05' AS t)";
+    for (const one of [
+      'TIME(t)',
+      'EXTRACT(TIME FROM t)',
+      'CAST(t AS TIME)',
+      'x.t::time',
+      'TRY_CAST(t AS TIME)',
+      '(t + INTERVAL 0 DAY)::TIME',
+    ])
+      expect(await value(`SELECT ${one} FROM ${t} x WHERE ${one} > TIME '04:00'`), one).toBe('04:30:00');
+    expect(
+      await value("SELECT [CAST(s AS TIME), TRY_CAST('x' AS TIME), '01:00'::TIME] FROM (SELECT '12:30' AS s)"),
+    ).toEqual(['12:30:00', null, '01:00:00']);
+    await expect(fixture.rows('SELECT CAST(status AS TIME) FROM orders')).rejects.toMatchObject({
+      message: expect.stringContaining('column status'),
+      details: { column: 13 },
+    });
   });
 
   test('answer null for null', async () => {

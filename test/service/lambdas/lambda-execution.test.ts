@@ -54,6 +54,16 @@ describe('executeLambdaVersion and executeLambdaTag', () => {
     expect(byTag.body.results).toEqual(byVersion.body.results);
   });
 
+  it('are what runs a lambda: SQL that names one as a collection is told so', async () => {
+    await api.create('named', 'SELECT 1 AS x');
+    const said = '"commons.named" is a Query Lambda, which SQL does not read: run it by its tag';
+    for (const path of ['', '/validations']) {
+      const answer = await api.call('POST', `/v1/orgs/self/queries${path}`, { sql: { query: 'SELECT * FROM named' } });
+      expect(answer.status).toBe(400);
+      expect(answer.body.message).toContain(said);
+    }
+  });
+
   it('need no body, nor any field of one', async () => {
     const version = hashIn(await api.create('bodyless', 'SELECT 1 AS x'));
     const empty = { rawBody: '', headers: { 'content-type': 'application/json' } };

@@ -109,6 +109,7 @@ function isEnd(list: TokenList, at: number): boolean {
   const before = list[at - 1];
   if (isMark(list[at], ';') || isMark(list[at], ')')) return true;
   if (!ENDS.has(wordOf(list[at])) || isMark(before, '.') || wordOf(before) === 'as') return false;
+  if (wordOf(list[at]) === 'group') return wordOf(before) !== 'within';
   if (wordOf(list[at]) === 'from') return wordOf(before) !== 'distinct' || wordOf(list[at - 2]) === 'select';
   return wordOf(list[at]) !== 'except' || !isMark(before, '*');
 }

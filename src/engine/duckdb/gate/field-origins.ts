@@ -3,6 +3,7 @@ import { foldName, ITEM, type NamedTable } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { constantOf, constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { nameIn, type Scope } from './node-scopes.ts';
+import { columnsOf, columnsOfItem, isAccess, nameOf, queryIn, type Relations } from './query-columns.ts';
 
 /*
  * From which stored fields a value of a statement comes unchanged: by a column, a path, an item of a list, an alias, a
@@ -21,18 +22,24 @@ export interface Origin {
   written: string;
 }
 
+/** What a value is that is no stored field: an expression in its place. */
+export interface Computed {
+  node: Node;
+  scope: Scope | undefined;
+  /** The way into it: names, keys of maps, and `ITEM`. */
+  rest: readonly string[];
+}
+
+/** Where a value comes from; a constant comes from nowhere. */
+export type Leaf = Origin | Computed;
+
 /** What is known of a statement while its expressions are asked about. */
-export interface Origins {
-  readonly tables: ReadonlyMap<Node, NamedTable>;
-  /** What names of WITH stand for. */
-  readonly queries: ReadonlyMap<Node, Node>;
+export interface Origins extends Relations {
   /** The columns of tables, folded, and the type of each path in them that was asked for. */
-  readonly columns: Map<NamedTable, ReadonlyMap<string, Map<string, string | undefined>>>;
+  readonly fields: Map<NamedTable, ReadonlyMap<string, Map<string, string | undefined>>>;
   /** The items of select lists by their names, folded; those with a star are under an empty one. */
   readonly items: Map<Node, ReadonlyMap<string, number[]>>;
   looksLeft: number;
-  /** Set where something that was looked into is no stored field, and no constant. */
-  isComputed: boolean;
 }
 
 /** All that an expression may be. */
@@ -42,12 +49,12 @@ export interface Sources {
   isComputed: boolean;
 }
 
-/** How often expressions, tables and subqueries are looked into in a statement, and how deeply. */
-const LOOKS_MAX = 2_000;
+/** How deeply expressions, tables and subqueries are looked into. */
 const DEPTH_MAX = 30;
 
-export function createOrigins(tables: Origins['tables'], queries: Origins['queries']): Origins {
-  return { tables, queries, columns: new Map(), items: new Map(), looksLeft: LOOKS_MAX, isComputed: false };
+/** `looks`: how often expressions, tables and subqueries are looked into. */
+export function createOrigins(relations: Relations, looks: number): Origins {
+  return { ...relations, fields: new Map(), items: new Map(), looksLeft: looks };
 }
 
 /** Where a value is looked for. */
@@ -58,29 +65,42 @@ interface Look {
   rest: readonly string[];
 }
 
-/** No column has the name; an empty list: one has it, and it is no stored field. */
-type Found = readonly Origin[] | 'none';
+/** `none`: no column has the name. */
+type Found = readonly Leaf[] | 'none';
 
 /** A column of a query, by its name or by its place. */
 export type Column = { name: string } | { at: number };
 
 const ASKED_TYPES = /^(?:VARCHAR|TIMESTAMP WITH TIME ZONE)$|^(?:STRUCT|MAP)\(/;
 
-/** The stored fields of such types that an expression is. */
-export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
-  return inExpression(origins, node, { scope, depth: 0, rest: [] }).filter(isAsked);
+/** Where the value of an expression may come from. */
+export function leavesOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Leaf[] {
+  return inExpression(origins, node, { scope, depth: 0, rest: [] });
 }
+
+/** Where that of a column may come from which one side of a join has; `none`: it has no such column. */
+export function leavesInSide(origins: Origins, side: unknown, name: string): Found {
+  return inFrom(origins, side, [name], false, { scope: undefined, depth: 0, rest: [] });
+}
+
+export const isField = (leaf: Leaf): leaf is Origin => 'table' in leaf;
 
 /** The stored fields of any type that an expression is, and whether it may be something else. */
 export function sourcesOf(origins: Origins, node: unknown, scope: Scope | undefined): Sources {
-  origins.isComputed = false;
-  const fields = inExpression(origins, node, { scope, depth: 0, rest: [] });
-  return { fields, isComputed: origins.isComputed };
+  const leaves = leavesOf(origins, node, scope);
+  const fields = leaves.filter(isField);
+  return { fields, isComputed: fields.length < leaves.length };
+}
+
+/** The stored fields of such types that an expression is. */
+export function originsOf(origins: Origins, node: unknown, scope: Scope | undefined): readonly Origin[] {
+  return leavesOf(origins, node, scope).filter(isField).filter(isAsked);
 }
 
 /** Those that a column of a query's result is. */
 export function originsInQuery(origins: Origins, query: unknown, column: Column): readonly Origin[] {
-  return some(inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] })).filter(isAsked);
+  const found = inQuery(origins, query, column, { scope: undefined, depth: 0, rest: [] });
+  return some(found).filter(isField).filter(isAsked);
 }
 
 /** Of text, an object, a map, or a list of these, or a time with a zone. */
@@ -88,7 +108,7 @@ export const isAsked = ({ type }: Pick<Origin, 'type'>) => ASKED_TYPES.test(type
 
 export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
 
-const some = (found: Found): readonly Origin[] => (found === 'none' ? [] : found);
+const some = (found: Found): readonly Leaf[] => (found === 'none' ? [] : found);
 
 /** Those of all that may have the name, as in a join or a UNION. */
 function either(found: readonly Found[]): Found {
@@ -103,19 +123,18 @@ const ITEMS = /^(?:unnest|(?:list|array)_(?:extract|element|min|max|any_value|fi
 const LISTS = /^(?:list|array_agg|list_value|array_value)$/;
 const TRANSFORMS = /^(?:list_|array_)?(?:transform|apply)$/;
 
-function inExpression(origins: Origins, node: unknown, look: Look): readonly Origin[] {
+function inExpression(origins: Origins, node: unknown, look: Look): readonly Leaf[] {
   origins.looksLeft -= 1;
   if (!isNode(node) || look.depth > DEPTH_MAX || origins.looksLeft < 0) return [];
   const inner = { ...look, depth: look.depth + 1 };
   const of = (nodes: readonly unknown[]) => nodes.flatMap((one) => inExpression(origins, one, inner));
   const children = nodesOf(node['children']);
-  const found = (fields: readonly Origin[]) => {
-    if (fields.length === 0) origins.isComputed = true;
-    return fields;
-  };
+  const computed = { node, scope: look.scope, rest: look.rest };
   switch (node['class']) {
-    case 'COLUMN_REF':
-      return found(named(some(ofColumn(origins, textsOf(node['column_names']), inner)), node));
+    case 'COLUMN_REF': {
+      const found = ofColumn(origins, textsOf(node['column_names']), inner);
+      return found === 'none' ? [computed] : named(found, node);
+    }
     case 'CONSTANT':
       return [];
     case 'COLLATE':
@@ -123,22 +142,23 @@ function inExpression(origins: Origins, node: unknown, look: Look): readonly Ori
     case 'OPERATOR':
       if (isAccess(node)) return intoPart(origins, node, children, inner);
       if (node['type'] === 'OPERATOR_NULLIF') return of(children.slice(0, 1));
-      return /^OPERATOR_(?:COALESCE|TRY)$/.test(textOf(node['type'])) ? of(children) : found([]);
+      return /^OPERATOR_(?:COALESCE|TRY)$/.test(textOf(node['type'])) ? of(children) : [computed];
     case 'CASE':
       return of([...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']]);
     case 'SUBQUERY': {
       const query = isNode(node['subquery']) ? node['subquery']['node'] : undefined;
-      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : found([]);
+      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : [computed];
     }
     case 'FUNCTION':
     case 'WINDOW':
-      return found(inCall(origins, node, children, inner));
+      return inCall(origins, node, children, inner) ?? [computed];
     default:
-      return found([]);
+      return [computed];
   }
 }
 
-function inCall(origins: Origins, call: Node, children: readonly Node[], look: Look): readonly Origin[] {
+/** Undefined: the call computes something else. */
+function inCall(origins: Origins, call: Node, children: readonly Node[], look: Look): readonly Leaf[] | undefined {
   const name = foldName(textOf(call['function_name']));
   const [step, ...rest] = look.rest;
   const of = (nodes: readonly unknown[], into = look) => nodes.flatMap((one) => inExpression(origins, one, into));
@@ -146,29 +166,27 @@ function inCall(origins: Origins, call: Node, children: readonly Node[], look: L
   if (ITEMS.test(name)) return named(of(children.slice(0, 1), { ...look, rest: [ITEM, ...look.rest] }), call);
   if (FIRST.test(name) || name === STOPPABLE) return of(children.slice(0, 1));
   if (ANY.test(name)) return of(children);
-  if (LISTS.test(name)) return step === ITEM ? of(children, { ...look, rest }) : [];
+  if (LISTS.test(name)) return step === ITEM ? of(children, { ...look, rest }) : undefined;
   if (name === 'struct_pack' || name === 'row') {
     const part = children.find(({ alias }) => foldName(textOf(alias)) === foldName(step ?? ''));
-    return part === undefined || step === undefined ? [] : of([part], { ...look, rest });
+    return part === undefined || step === undefined ? undefined : of([part], { ...look, rest });
   }
   const [list, lambda] = children;
   const item = lambda?.['class'] === 'LAMBDA' && TRANSFORMS.test(name) ? nameIn(lambda) : undefined;
-  if (item === undefined || step !== ITEM) return [];
+  if (item === undefined || step !== ITEM) return undefined;
   return of([lambda?.['expr']], { ...look, rest, scope: { item: { name: item, list }, outer: look.scope } });
 }
 
-const isAccess = ({ type }: Node) => type === 'ARRAY_EXTRACT' || type === 'STRUCT_EXTRACT';
-
 /** A field of an object, a key of a map, or an item of a list. */
-function intoPart(origins: Origins, node: Node, [of, key]: readonly Node[], look: Look): readonly Origin[] {
+function intoPart(origins: Origins, node: Node, [of, key]: readonly Node[], look: Look): readonly Leaf[] {
   const step = constantText(key) ?? ITEM;
   return named(inExpression(origins, of, { ...look, rest: [step, ...look.rest] }), node);
 }
 
 /** With the names that the expression has for them, if it is a path. */
-function named(found: readonly Origin[], node: Node): readonly Origin[] {
+function named(found: readonly Leaf[], node: Node): readonly Leaf[] {
   const written = found.length === 0 ? undefined : pathText(node);
-  return written === undefined ? found : found.map((one) => ({ ...one, written }));
+  return written === undefined ? found : found.map((one) => (isField(one) ? { ...one, written } : one));
 }
 
 /** A path as SQL; undefined: it is something else. */
@@ -247,24 +265,19 @@ function inUnnest(
   return inExpression(origins, nodesOf(call['children'])[0], { ...look, rest: [ITEM, ...names, ...look.rest] });
 }
 
+const UNKNOWN: Computed = { node: {}, scope: undefined, rest: [] };
+
 function inTable(origins: Origins, table: NamedTable, path: readonly string[]): Found {
   const columns =
-    origins.columns.get(table) ??
+    origins.fields.get(table) ??
     new Map(table.columns().map((column) => [foldName(column), new Map<string, string | undefined>()]));
-  origins.columns.set(table, columns);
+  origins.fields.set(table, columns);
   const known = columns.get(foldName(path[0] ?? ''));
   if (known === undefined) return 'none';
   const key = JSON.stringify(path);
   if (!known.has(key)) known.set(key, table.typeAt?.(path));
   const type = known.get(key);
-  return type === undefined ? [] : [{ table, path, type, written: path.map(fieldName).join('.') }];
-}
-
-/** The query of an entry of WITH, or of a subquery, with the names that it gives to its columns. */
-function queryIn(node: Node): { query: unknown; aliases: readonly string[] } {
-  const value = isNode(node['value']) ? node['value'] : node;
-  const query = isNode(value['query']) ? value['query'] : value;
-  return { query: query['node'] ?? query, aliases: textsOf(value['aliases']).map(foldName) };
+  return type === undefined ? [UNKNOWN] : [{ table, path, type, written: path.map(fieldName).join('.') }];
 }
 
 /** What a column of a query's result is. */
@@ -274,56 +287,43 @@ function inQuery(origins: Origins, entry: unknown, asked: Column, look: Look): F
   const inner = { ...look, depth: look.depth + 1 };
   const { query, aliases } = queryIn(entry);
   if (!isNode(query)) return 'none';
-  const place = 'name' in asked ? aliases.indexOf(foldName(asked.name)) : -1;
+  const place = 'name' in asked ? aliases.map(foldName).indexOf(foldName(asked.name)) : -1;
   const column = place < 0 ? asked : { at: place };
   if (query['type'] === 'SELECT_NODE') return inSelect(origins, query, column, inner);
   const parts = [query['left'], query['right'], query['child'], ...nodesOf(query['children'])].filter(isNode);
   // The first of them gives the names, and the others have the same places.
-  const at = 'name' in column && parts[0] !== undefined ? placeIn(origins, parts[0], column.name) : undefined;
-  return either(
-    parts.map((part, index) => inQuery(origins, part, index > 0 && at !== undefined ? { at } : column, inner)),
-  );
-}
-
-function placeIn(origins: Origins, query: Node, name: string): number | undefined {
-  const names = query['type'] === 'SELECT_NODE' ? itemsOf(origins, query) : undefined;
-  return names === undefined || names.has('') ? undefined : names.get(foldName(name))?.[0];
+  const named = 'name' in column ? foldName(column.name) : undefined;
+  const at = columnsOf(parts[0], origins)?.findIndex((name) => foldName(name) === named) ?? -1;
+  return either(parts.map((part, index) => inQuery(origins, part, index > 0 && at >= 0 ? { at } : column, inner)));
 }
 
 function inSelect(origins: Origins, select: Node, column: Column, look: Look): Found {
   const into = { ...look, scope: { select, outer: look.scope } };
-  const list = listOf(select['select_list']);
-  const names = itemsOf(origins, select);
-  const stars = (names.get('') ?? []).map((at) => list[at]).filter(isNode);
-  if ('at' in column) {
-    const isClear = (names.get('')?.[0] ?? list.length) > column.at;
-    const item = isClear ? list[column.at] : undefined;
-    if (isNode(item) || isClear) return isNode(item) ? inExpression(origins, item, into) : 'none';
-    // One of several columns whose number is not known, but for those of one table.
-    const name = list.length === 1 ? columnsOfStar(origins, select)?.[column.at] : undefined;
-    if (name !== undefined) return inSelect(origins, select, { name }, look);
-    origins.isComputed = true;
-    return [];
-  }
+  if ('at' in column) return inPlace(origins, select, column.at, into);
   const item = itemCalled(origins, select, column.name);
   if (item !== undefined) return inExpression(origins, item, into);
-  for (const star of stars) {
+  const list = listOf(select['select_list']);
+  for (const star of (itemsOf(origins, select).get('') ?? []).map((at) => list[at]).filter(isNode)) {
     const found = inStar(origins, select, star, column.name, into);
     if (found !== 'none') return found;
   }
   return 'none';
 }
 
-/** The columns of a star that is all of a collection; undefined: it is something else. */
-function columnsOfStar({ tables }: Pick<Origins, 'tables'>, select: Node): readonly string[] | undefined {
-  const [star] = nodesOf(select['select_list']);
-  const from = select['from_table'];
-  const table = isNode(from) ? tables.get(from) : undefined;
-  const isBare = star?.['class'] === 'STAR' && !STAR_CHANGES.some((key) => listOf(star[key]).length > 0);
-  return isBare && star['columns'] !== true && star['expr'] === undefined ? table?.columns() : undefined;
+/** What the column at a place of a SELECT is; something computed if how many a star stands for is not known. */
+function inPlace(origins: Origins, select: Node, at: number, look: Look): Found {
+  let left = at;
+  for (const item of nodesOf(select['select_list'])) {
+    const isOne = nameOfItem(item) !== '';
+    if (isOne && left === 0) return inExpression(origins, item, look);
+    const columns = columnsOfItem(item, select['from_table'], origins);
+    if (columns === undefined) return [{ node: item, scope: look.scope, rest: look.rest }];
+    const name = columns[left];
+    if (name !== undefined) return inStar(origins, select, item, name, look);
+    left -= columns.length;
+  }
+  return 'none';
 }
-
-const STAR_CHANGES = ['exclude_list', 'qualified_exclude_list', 'replace_list', 'rename_list'];
 
 /** What a star brings under a name. */
 function inStar(origins: Origins, select: Node, star: Node, name: string, look: Look): Found {
@@ -342,7 +342,7 @@ function inStar(origins: Origins, select: Node, star: Node, name: string, look: 
   return found === 'none' && relation !== '' ? inFields(some(ofColumn(origins, names, look))) : found;
 }
 
-const inFields = (found: readonly Origin[]): Found => (found.length === 0 ? 'none' : found);
+const inFields = (found: readonly Leaf[]): Found => (found.some(isField) ? found : 'none');
 
 /** The item of a select list that has a name. */
 function itemCalled(origins: Origins, select: Node, name: string): Node | undefined {
@@ -356,8 +356,8 @@ function itemsOf(origins: Origins, select: Node): ReadonlyMap<string, number[]> 
   if (known !== undefined) return known;
   const items = new Map<string, number[]>();
   for (const [at, item] of listOf(select['select_list']).entries()) {
-    const name = isNode(item) ? nameOf(item) : undefined;
-    if (name !== undefined) items.set(name, [...(items.get(name) ?? []).slice(0, STARS_MAX), at]);
+    const name = isNode(item) ? nameOfItem(item) : UNNAMED;
+    if (name !== UNNAMED) items.set(name, [...(items.get(name) ?? []).slice(0, STARS_MAX), at]);
   }
   origins.items.set(select, items);
   return items;
@@ -366,12 +366,11 @@ function itemsOf(origins: Origins, select: Node): ReadonlyMap<string, number[]> 
 /** Further stars of one SELECT are not looked into. */
 const STARS_MAX = 10;
 
-/** The name of an item, folded; empty for several columns, undefined without one. */
-function nameOf(item: Node): string | undefined {
+/** The name of an item, folded; empty for several columns. */
+function nameOfItem(item: Node): string {
   const call = foldName(textOf(item['function_name']));
   if (item['class'] === 'STAR' || (call === 'unnest' && nodesOf(item['children']).length > 1)) return '';
-  const path = item['class'] === 'COLUMN_REF' ? textsOf(item['column_names']) : [];
-  const [, key] = isAccess(item) ? nodesOf(item['children']) : [];
-  const name = textOf(item['alias']) || (path.at(-1) ?? constantText(key) ?? call);
-  return name === '' ? undefined : foldName(name);
+  return foldName(nameOf(item) || call) || UNNAMED;
 }
+
+const UNNAMED = '?';

@@ -39,7 +39,7 @@ const WHOLE: ReadonlySet<string> = new Set(['PIVOT', 'SHOW_REF', 'POSITIONAL_REF
 /** Functions that take JSON as what it is, or only pass it on. */
 const KNOWING = /^json|to_json$|^from_json|^count/;
 const KNOWING_NAMES: ReadonlySet<string> = new Set(
-  '-> ->> typeof pg_typeof any_value arbitrary first last lag lead first_value last_value nth_value list array_agg list_value struct_pack row map unnest hash approx_count_distinct'.split(
+  '-> ->> typeof pg_typeof any_value arbitrary first last lag lead first_value last_value nth_value list array_agg list_value struct_pack row map unnest hash'.split(
     ' ',
   ),
 );

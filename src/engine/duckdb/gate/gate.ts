@@ -15,34 +15,27 @@ import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, isQuery, listOf, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { EXPRESSIONS, PLAIN } from './allowed-nodes.ts';
 import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
+import { jsonUses } from './json-values.ts';
 import { layerOn, lookUp } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
+import type { Relations } from './query-columns.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
-import { textUses } from './text-orders.ts';
 import { timeComparisons } from './time-comparisons.ts';
+import { valueUses } from './value-uses.ts';
 import { checkWidths } from './widths.ts';
 
-/** Allowed nodes of the engine's tree. Anything not listed here is refused. */
-const EXPRESSIONS = new Set(
-  `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
-  PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
-);
-/** Relations, modifiers and orders that are harmless if what they contain is. */
-const PLAIN = new Set(
-  `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
-  DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
-);
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
 
 /** Deeper trees are refused, so that this walk cannot overflow the stack. */
@@ -65,11 +58,11 @@ interface Walk {
   text: TextIndex;
   names: Names;
   found: { table: NamedTable; at: number }[];
+  /** Also in `relations`. */
   tables: Map<Node, NamedTable>;
   queries: Map<Node, Node>;
+  relations: Relations;
   missing: Missing[];
-  /** See `own-columns.ts`. */
-  columnsOf: Map<Node, ReadonlySet<string> | undefined>;
   macros: Set<string>;
   patterns: Map<string, number>;
   splices: Map<number, Splice>;
@@ -305,7 +298,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   walk.longIns = 0;
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
   if (node['type'] === 'SELECT_NODE')
-    for (const piece of preferOwnColumns(walk.bytes, node, { ...walk, columns: walk.columnsOf })) splice(walk, piece);
+    for (const piece of preferOwnColumns(walk.bytes, node, walk.relations)) splice(walk, piece);
   const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
   if (isRecursive) walkAny(walk, node['right'], within(scope, { node, size: NOTHING }, name, `recurring.${name}`));
@@ -330,6 +323,8 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   return aliases;
 }
 
+const NO_RELATIONS: Relations = { tables: new Map(), queries: new Map(), columns: new Map() };
+
 /**
  * Lets a statement through, or rejects `query_error` with the position of what it refuses.
  *
@@ -339,16 +334,17 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
  */
 export async function passGate(statement: Statement, tree: unknown, names: Names): Promise<Passed> {
   const bytes = Buffer.from(statement.body);
+  const [tables, queries] = [new Map<Node, NamedTable>(), new Map<Node, Node>()];
   const walk: Walk = {
     statement,
     bytes,
     text: createTextIndex(statement.body),
     names,
     found: [],
-    tables: new Map(),
-    queries: new Map(),
+    tables,
+    queries,
+    relations: { tables, queries, columns: new Map() },
     missing: [],
-    columnsOf: new Map(),
     macros: new Set(),
     patterns: new Map(),
     splices: new Map(),
@@ -373,28 +369,31 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   }
   const plain = show === null ? readPlain(statement, node, walk.tables) : null;
   const reads = fieldReads(tree, walk.tables, plain);
-  const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
+  const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
-  const ofTexts = textUses(node, show === null && statement.explain === '' ? walk.tables : new Map(), walk.queries);
+  const ofTexts = valueUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
+  await restFor(statement.body);
+  const ofJson = jsonUses(node, show === null ? walk.relations : NO_RELATIONS, bytes);
+  for (const piece of ofJson.splices) splice(walk, piece);
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
     splice(walk, plain.added.splice);
     node['select_list'] = [...listOf(node['select_list']), plain.added.node];
   }
-  const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
+  const named = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
     splices: walk.splices,
-    tables: [...new Set(tables)],
+    tables: [...new Set(named)],
     missing: walk.missing,
     macros: walk.macros,
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    textUses: ofTexts,
-    setOperations: setOperations(node, walk),
+    valueUses: { ...ofTexts, json: ofJson.uses },
+    setOperations: setOperations(node, walk.relations),
     plain,
     described: readDescribed(statement, node, walk.tables),
     columnNames: ownNames,

@@ -179,9 +179,25 @@ function ofObject(message: string, key: string, list: TokenList, tables: readonl
     const { path, there, at } = first;
     return { message: `There is no field "${key}" in ${path}.`, hint: `\n${path} has ${fieldList(there, key)}.`, at };
   }
+  const parameter = parameterWith(list, key);
+  if (parameter !== undefined) {
+    const { name, at } = parameter;
+    const has = message.slice(message.indexOf('Candidate Entries: ') + 'Candidate Entries: '.length).trim();
+    return { message: `Parameter ":${name}" has no key "${key}".`, hint: `\nIt has ${has}.`, at };
+  }
   const [line = ''] = message.split('\n', 1);
   const beside = fieldsBeside(message, key, tables);
   return { message: beside === '' ? message.replace('\n\n', '\n') : line, hint: beside };
+}
+
+/** The parameter of which a key is asked, and where. */
+function parameterWith(list: TokenList, key: string): { name: string; at: number } | undefined {
+  const at = list.findIndex((token, index) => {
+    const isKey = foldName(nameOfToken(token) ?? '') === foldName(key) && list[index - 1]?.text === '.';
+    return isKey && list[index - 2]?.kind === 'parameter';
+  });
+  const found = list[at];
+  return found && { name: (list[at - 2]?.text ?? '').slice(1), at: found.start };
 }
 
 /** The places where a key is named behind a dot or in brackets, and the path before it. */

@@ -6,8 +6,8 @@ import type { FieldReads } from './field-reads.ts';
 import type { PlainRead } from './plain-read.ts';
 import type { SetOperations } from './set-operations.ts';
 import type { Show } from './show.ts';
-import type { TextUses } from './text-orders.ts';
 import type { TimeComparison } from './time-comparisons.ts';
+import type { ValueUses } from './value-uses.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
@@ -32,7 +32,7 @@ export interface Passed {
   /** Text that it compares with times, where the engine would not object. */
   timeComparisons: readonly TimeComparison[];
   /** Fields of text that it puts in order, or casts. */
-  textUses: TextUses;
+  valueUses: ValueUses;
   /** What its UNION, INTERSECT and EXCEPT do with columns of one name. */
   setOperations: SetOperations;
   /** Set if it only picks fields of one collection that has strays. */

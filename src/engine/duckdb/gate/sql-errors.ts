@@ -2,8 +2,9 @@ import { ApiError } from '../../../contract/errors.ts';
 import { between } from '../../../contract/text.ts';
 import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
 import { TO_INT } from '../sql/compat/casts.ts';
+import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
-import { formatsOf, noTimeIn } from '../sql/corrections/time-formats.ts';
+import { noTimeIn, timeWays } from '../sql/corrections/times.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
@@ -137,7 +138,7 @@ function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [st
 function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string {
   const text = noTimeIn(message);
   if (text === undefined) return '';
-  const [format, other] = formatsOf(text);
+  const [format, other] = timeWays([text]).flatMap(({ formats }) => formats);
   if (format !== undefined) {
     const or = other === undefined ? '' : `, or ${quoteText(other)} if the month is first`;
     const read = `\nRead such texts with strptime(${name}, ${quoteText(format)})${or}`;
@@ -175,8 +176,8 @@ const isNumberAsTime: Says = (message) => {
   const [said = ''] = message.split('\n', 1);
   if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
   const isOfTypes =
-    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (BIGINT -> ');
-  return isOfTypes && /BIGINT|DOUBLE/.test(said) && /DATE|TIMESTAMP/.test(said);
+    said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (');
+  return isOfTypes && /BIGINT|INTEGER|DOUBLE|DECIMAL/.test(said) && /DATE|TIMESTAMP/.test(said);
 };
 
 const NAME_OF_TIME =
@@ -193,6 +194,14 @@ const ADVICE: [Says, string][] = [
   [
     isNumberAsTime,
     '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
+  ],
+  [
+    (message) => message.startsWith('Parameter not supported in ORDER BY'),
+    "\nA parameter stands for a value, not for a field: name the field, or choose one by CASE :col WHEN 'a' THEN a WHEN 'b' THEN b END.",
+  ],
+  [
+    (message) => message.startsWith('Unimplemented type for cast (TIMESTAMP WITH TIME ZONE -> TIME)'),
+    '\nThe time of day in UTC is x::TIMESTAMP::TIME.',
   ],
   [
     (message) => /argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/.test(message),
@@ -269,15 +278,17 @@ const BROKEN = /^FATAL$/i;
 /** A check within the engine failed: it cannot run this statement, and runs others as before. */
 const FLAWED = /^INTERNAL$/i;
 
+const CAST_MACRO = new RegExp(`(?:${TO_INT}|${TIME_OF})\\(`);
+
 /**
  * Where the cast of a failed conversion stands. The engine counts in the text of a macro if the cast is in one: then it is
- * that of the only cast to INT, or not known.
+ * that of the only cast to INT or TIME, or not known.
  */
 function castAt(offset: number, withMacros: string | undefined): number | undefined {
   if (withMacros === undefined) return offset;
   const there = Buffer.from(withMacros).toString('utf8', offset, offset + 'TRY_CAST'.length);
   if (/^(?:::|cast|try_cast)/i.test(there)) return offset;
-  const [before = '', ...calls] = withMacros.split(`${TO_INT}(`);
+  const [before = '', ...calls] = withMacros.split(CAST_MACRO);
   return calls.length === 1 ? Buffer.byteLength(before) : undefined;
 }
 

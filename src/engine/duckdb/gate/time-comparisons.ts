@@ -1,6 +1,7 @@
 import { type NamedTable, quoteName } from '../sql/names.ts';
 import { isNode, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 import { nodesWithScope } from './node-scopes.ts';
+import type { Relations } from './query-columns.ts';
 import { createTimeTypes, type Known, type TimeType, typeInSide, typeOf } from './time-types.ts';
 
 /*
@@ -30,13 +31,10 @@ const EQUALITIES: ReadonlySet<string> = new Set([
 const TUPLES: ReadonlySet<string> = new Set(['row', 'struct_pack', 'list_value']);
 
 /** The comparisons of text with times that the engine would do its own way. */
-export function timeComparisons(
-  tree: Node,
-  tables: ReadonlyMap<Node, NamedTable>,
-  queries: ReadonlyMap<Node, Node>,
-): TimeComparison[] {
+export function timeComparisons(tree: Node, relations: Relations): TimeComparison[] {
   const found: TimeComparison[] = [];
-  const types = createTimeTypes(tables, queries);
+  const { tables } = relations;
+  const types = createTimeTypes(relations);
   for (const [node, scope] of nodesWithScope(tree)) {
     for (const [a, b, isOrder] of pairsIn(node)) {
       const [one, other] = [typeOf(types, a, scope), typeOf(types, b, scope)];

@@ -7,8 +7,6 @@ import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, 
  */
 
 const WARNINGS_MAX = 3;
-/** Longer JSON is not repeated. */
-const TEXT_CHARS_MAX = 500;
 /** The engine's names of types, as its own TYPEOF gives them. */
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
@@ -18,18 +16,14 @@ const MATCHING = /^(?:!?~~\*?|starts_with|prefix)$/;
 /** What the author of a statement should know of it; `ifEmpty`: what may be why its answer is empty, or zero. */
 export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { always: string[]; ifEmpty: string[] } {
   const [always, ifEmpty] = [new Set<string>(), new Set<string>()];
-  const all = [...nodesIn(tree)];
-  const ofJson = aliasesOfJson(all);
-  for (const node of all) {
+  for (const node of nodesIn(tree)) {
     if (always.size < WARNINGS_MAX) {
       const warning =
         firstOfNone(node, tables) ??
         engineType(node) ??
         wholeText(node) ??
-        quotedText(node, ofJson) ??
-        wholeObjects(node, tables) ??
+        quotedText(node) ??
         zonedTwice(node, tables) ??
-        literalName(node, tables) ??
         wholeDocuments(node);
       if (warning !== undefined) always.add(warning);
     }
@@ -85,40 +79,6 @@ function typesOf(path: readonly string[], tables: readonly NamedTable[]): string
   );
 }
 
-/** `labels @> '[{"name": "bug"}]'`, which in PostgreSQL finds objects that have these fields, and others. */
-function wholeObjects(node: Node, tables: readonly NamedTable[]): string | undefined {
-  if (!/^(?:@>|<@|(?:list|array)_has_all)$/.test(foldName(textOf(node['function_name'])))) return undefined;
-  const sides = nodesOf(node['children']);
-  const list = sides.find((side) => side['class'] === 'COLUMN_REF');
-  const text = sides.map(constantText).find((one) => one !== undefined && /^\s*\[\s*\{/.test(one));
-  const path = textsOf(list?.['column_names']);
-  if (text === undefined || !typesOf(path, tables).some((type) => /^STRUCT\(.*\)\[\]$/s.test(type))) return undefined;
-  const wanted = firstObject(text);
-  const there = tables.flatMap((table) => [0, 1, 2].flatMap((at) => table.fieldsIn?.(path.slice(at)) ?? []));
-  if (there.some(({ fields }) => fields.length === wanted.length)) return undefined;
-  const shown = path.map(fieldName).join('.');
-  return `${shown} is compared with whole objects, all fields of which have to be as in the text: len(list_filter(${shown}, lambda x: ${conditionOf(wanted)})) > 0 finds those of which some are.`;
-}
-
-/** The fields of the first object of a list in JSON text. */
-function firstObject(json: string): [name: string, value: unknown][] {
-  try {
-    const items: unknown = json.length > TEXT_CHARS_MAX ? undefined : JSON.parse(json);
-    const [first] = Array.isArray(items) ? (items as unknown[]) : [];
-    return Object.entries(isNode(first) ? first : {});
-  } catch {
-    // The engine reads more than JSON.
-    return [];
-  }
-}
-
-/** The condition for an item that has fields; an example if they are not plain. */
-function conditionOf(fields: readonly [name: string, value: unknown][]): string {
-  if (fields.length === 0 || fields.some(([, value]) => typeof value === 'object')) return "x.name = 'a'";
-  const written = (value: unknown) => (typeof value === 'string' ? quoteText(value) : String(value));
-  return fields.map(([name, value]) => `x.${fieldName(name)} = ${written(value)}`).join(' AND ');
-}
-
 /** `t AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin'` of a time that has a zone. */
 function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefined {
   if (!isZoned(node)) return undefined;
@@ -161,35 +121,6 @@ function isWhole(node: Node): boolean {
   );
 }
 
-const ARITHMETIC = /^(?:[-+*/%]|\/\/)$/;
-const AGGREGATES = /^(?:sum|avg|mean|min|max|median|stddev\w*|var\w*|product|quantile\w*|any_value|first|last)$/;
-/** A year, with or without its month. */
-const A_YEAR = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])?$/;
-const OF_YEARS = /year|jahr|ann[eé]e|extract|date_part/i;
-
-/** `2024 - 2023`, or `sum(2024)`, where documents have fields of these names. */
-function literalName(node: Node, tables: readonly NamedTable[]): string | undefined {
-  const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-  const isOperator = ARITHMETIC.test(call);
-  if (!isOperator && !AGGREGATES.test(call)) return undefined;
-  const operands = nodesOf(node['children']).slice(0, isOperator ? 2 : 1);
-  const numbers = operands.map((one) => String(constantOf(one) ?? ''));
-  const isName = (number: string) => {
-    return /^\d+$/.test(number) && tables.some((table) => table.columns().includes(number));
-  };
-  const named = numbers.filter(isName);
-  // 1 and 100 are numbers even where they are names, too, but for one beside another; 24 * 60 is a number of minutes.
-  const [name] =
-    isOperator && call !== '*' && named.length === 2 ? named : named.filter((number) => A_YEAR.test(number));
-  const others = operands.filter((_, at) => !isName(numbers[at] ?? ''));
-  if (name === undefined || others.some((one) => OF_YEARS.test(namesIn(one)))) return undefined;
-  return `${name} is a number here, and no field: "${name}" is the field of that name.`;
-}
-
-/** The names of fields and functions in an expression. */
-const namesIn = (node: Node) =>
-  [...nodesIn(node)].flatMap((one) => [textOf(one['function_name']), ...textsOf(one['column_names'])]).join(' ');
-
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
 
 /** `TYPEOF(x) = 'VARCHAR'`. */
@@ -219,50 +150,19 @@ function wholeText(node: Node): string | undefined {
   return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
 }
 
-const SOURCE = /^(?:BASE_TABLE|TABLE_FUNCTION|SUBQUERY|PIVOT|EXPRESSION_LIST|SHOW_REF|DELIM_GET|COLUMN_DATA)$/;
-
-/** The names of calls of json_each in FROM that nothing else has, and an empty one if a statement reads nothing else. */
-function aliasesOfJson(nodes: readonly Node[]): Set<string> {
-  const sources = nodes.filter((node) => SOURCE.test(textOf(node['type'])));
-  const aliasOf = (node: Node) => foldName(textOf(node['alias']) || textOf(node['table_name']));
-  const [ofJson, others] = [sources.filter(isOfJson), sources.filter((node) => !isOfJson(node))];
-  const aliases = new Set(ofJson.map(aliasOf).filter((alias) => alias !== ''));
-  for (const other of others) aliases.delete(aliasOf(other));
-  if (ofJson.length > 0 && others.length === 0) aliases.add('');
-  return aliases;
-}
-
-function isOfJson(node: Node): boolean {
-  const call = node['type'] === 'TABLE_FUNCTION' && isNode(node['function']) ? node['function'] : {};
-  return /^json_(?:each|tree)$/.test(foldName(textOf(call['function_name'])));
-}
-
 /** What no JSON but a text begins with, behind its quote. */
 const BEGINS_TEXT = /^(?![tfn])\p{L}/iu;
 
-/** `o->'k' LIKE 'y%'`: the engine parses the arrow as that of a lambda. */
-function quotedPart({ lhs, expr }: Node, text: string): string | undefined {
-  const path = isNode(lhs) ? textsOf(lhs['column_names']).join('.') : '';
-  const name = isNode(expr) ? constantText(expr) : undefined;
-  if (path === '' || name === undefined) return undefined;
-  return `${path}->${quoteText(name)} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: ${path}->>${quoteText(name)} is the text.`;
-}
-
-/**
- * `e.value LIKE 'y%'` of json_each: the text of JSON begins with a quote, but for numbers, objects, lists, true, false and
- * null.
- */
-function quotedText(node: Node, ofJson: ReadonlySet<string>): string | undefined {
+/** `o->'k' LIKE 'y%'`, which is JSON, whose text begins with a quote: the engine parses the arrow as that of a lambda. */
+function quotedText(node: Node): string | undefined {
   if (!MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
   const [given, pattern] = nodesOf(node['children']);
   const value = given !== undefined && isNode(given['child']) ? given['child'] : given;
   const text = constantText(pattern) ?? '%';
-  if (value?.['class'] === 'LAMBDA') return BEGINS_TEXT.test(text) ? quotedPart(value, text) : undefined;
-  if (ofJson.size === 0) return undefined;
-  const path = textsOf(value?.['column_names']);
-  const isValue = path.length <= 2 && foldName(path.at(-1) ?? '') === 'value';
-  const isOfThis = ofJson.has(path.length === 2 ? foldName(path[0] ?? '') : '');
-  if (!isValue || !isOfThis || !BEGINS_TEXT.test(text)) return undefined;
-  const shown = path.join('.');
-  return `${shown} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: (${shown}->>'$') is the text.`;
+  if (value?.['class'] !== 'LAMBDA' || !BEGINS_TEXT.test(text)) return undefined;
+  const { lhs, expr } = value;
+  const path = isNode(lhs) ? textsOf(lhs['column_names']).join('.') : '';
+  const name = isNode(expr) ? constantText(expr) : undefined;
+  if (path === '' || name === undefined) return undefined;
+  return `${path}->${quoteText(name)} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: ${path}->>${quoteText(name)} is the text.`;
 }

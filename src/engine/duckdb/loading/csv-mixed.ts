@@ -1,3 +1,4 @@
+import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
 import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
@@ -13,9 +14,6 @@ import type { Ask } from './relation.ts';
 /** What most cells of a column are. */
 export type Most = 'number' | 'time' | 'boolean';
 
-/** Words for a value that is missing, in small letters: any number of them is less than the values. */
-const MISSING = ['', '-', '--', '.', '?', '#n/a', 'n/a', 'na', 'nan', 'nil', 'none', 'null', 'missing', 'unknown'];
-const MISSING_CHARS_MAX = 10;
 /** As much of a column may be other words. */
 const FEW = 1 / 20;
 
@@ -69,16 +67,6 @@ export function strayOf(cell: string, kind: CellKind): string {
 /** Whether a column of another kind takes the cells of one of this kind. */
 export function isAlike(kind: CellKind, held: TimeShape): boolean {
   return isTimeShape(kind) && timeType(kind) === timeType(held);
-}
-
-/** Whether a cell is a word for a value that is missing. */
-export function isMissing(cell: string): boolean {
-  return cell.length <= MISSING_CHARS_MAX && MISSING.includes(cell.trim().toLowerCase());
-}
-
-/** SQL condition for the same. */
-export function missingSql(cell: string): string {
-  return `lower(trim(${cell})) IN (${MISSING.map(quoteText).join(', ')})`;
 }
 
 /** With codes such as 007. */

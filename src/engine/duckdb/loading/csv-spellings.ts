@@ -1,7 +1,7 @@
 import { cut } from '../../../contract/text.ts';
 import { type Reading, readingFor } from '../sql/corrections/readings.ts';
+import { isMissing } from '../sql/missing.ts';
 import { quoteName } from '../sql/names.ts';
-import { isMissing } from './csv-mixed.ts';
 import type { RowColumn } from './relation.ts';
 
 /* Numbers and days that are text, since people or their spreadsheets spell them otherwise: what reads them is told. */

@@ -1,8 +1,9 @@
+import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
-import { isMissing, lookAtMixed, type Most, missingSql, mostOf, type Others } from './csv-mixed.ts';
+import { lookAtMixed, type Most, mostOf, type Others } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */

@@ -4,6 +4,7 @@ import { type JsonObject, parseJson, setField } from '../../../contract/json/jso
 import type { ParquetRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
+import { INSTANT_IDS, INTEGER_IDS } from '../sql/type-kinds.ts';
 import { toJson } from '../tables/alter.ts';
 import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
@@ -27,25 +28,6 @@ const ROW_NUMBER = 'file_row_number';
 const PART_ROWS = 250_000;
 const PART_BYTES = 64 * 1024 * 1024;
 const TEXT_IDS = new Set([DuckDBTypeId.VARCHAR, DuckDBTypeId.ENUM, DuckDBTypeId.UUID]);
-const NUMBER_IDS = new Set([
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-]);
-const INSTANTS = new Set([
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_TZ,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-]);
 const AS_TEXT = new Set([DuckDBTypeId.INTERVAL, DuckDBTypeId.TIME_TZ, DuckDBTypeId.BIT, DuckDBTypeId.BIGNUM]);
 
 /** The folder's name may look like a partition's. */
@@ -123,14 +105,14 @@ function jsonOf({ shape, sql }: Pick<TypedValues, 'shape' | 'sql'>): string {
 
 /** SQL for the text of a value that can be an id. */
 function idText({ type, sql }: Source): string | undefined {
-  if (TEXT_IDS.has(type.typeId) || NUMBER_IDS.has(type.typeId)) return `CAST(${sql} AS VARCHAR)`;
+  if (TEXT_IDS.has(type.typeId) || INTEGER_IDS.has(type.typeId)) return `CAST(${sql} AS VARCHAR)`;
   const whole = `CASE WHEN ${sql} = trunc(${sql}) AND abs(${sql}) < 1e15 THEN CAST(CAST(${sql} AS BIGINT) AS VARCHAR) ELSE CAST(${sql} AS VARCHAR) END`;
   return type.typeId === DuckDBTypeId.DOUBLE || type.typeId === DuckDBTypeId.DECIMAL ? whole : undefined;
 }
 
 function timeOf({ type, sql }: Source): TimeSource {
-  if (INSTANTS.has(type.typeId)) return instantTime(sql);
-  if (NUMBER_IDS.has(type.typeId)) return integerTime(`TRY_CAST(${sql} AS BIGINT)`);
+  if (INSTANT_IDS.has(type.typeId)) return instantTime(sql);
+  if (INTEGER_IDS.has(type.typeId)) return integerTime(`TRY_CAST(${sql} AS BIGINT)`);
   if (type.typeId === DuckDBTypeId.VARCHAR) return textTime(sql);
   return { time: 'NULL::TIMESTAMP WITH TIME ZONE', isOdd: `(${sql} IS NOT NULL)` };
 }

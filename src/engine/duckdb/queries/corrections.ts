@@ -3,7 +3,7 @@ import { ApiError, IN_CORRECTED } from '../../../contract/errors.ts';
 import type { Parameter } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
-import { together } from '../gate/text-orders.ts';
+import { together } from '../gate/value-uses.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as casts from '../sql/corrections/casts.ts';
 import * as clauses from '../sql/corrections/clauses.ts';
@@ -14,20 +14,20 @@ import * as hidden from '../sql/corrections/hidden-alias.ts';
 import * as names from '../sql/corrections/names.ts';
 import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
-import { noTimeIn } from '../sql/corrections/time-formats.ts';
+import { noTimeIn } from '../sql/corrections/times.ts';
 import { type Edit, isMark, wordOf } from '../sql/forms/edit.ts';
 import { foldName, type Names } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { attemptAgain, isOfSql } from './again.ts';
-import { epochReading } from './epoch-units.ts';
+import { epochReading } from './looks/epochs.ts';
+import { type FieldReading, readApartSaid, readingOf } from './looks/readings.ts';
+import { dataOf } from './looks/samples.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { check } from './run-statement.ts';
 import { secondSpellings, tokenAt } from './spellings.ts';
-import { type FieldReading, readApartSaid, readingOf } from './text-readings.ts';
-import { dataOf } from './text-values.ts';
 import { requireCasts, timeCasts } from './time-casts.ts';
 
 /*
@@ -136,7 +136,7 @@ async function readingIn(cast: casts.Cast, bound: Bound, { names, connection }: 
   if (path === undefined || !isBound(bound) || !(casts.isNumber(cast.type) || casts.isTime(cast.type)))
     return undefined;
   const named = path.map(fieldName).join('.');
-  const known = bound.passed.textUses.casts.filter(({ written }) => foldName(written) === foldName(named));
+  const known = bound.passed.valueUses.casts.filter(({ written }) => foldName(written) === foldName(named));
   if (known.length === 0) return undefined;
   await resume(connection);
   return readingOf(cast, known.map(({ sources }) => sources).reduce(together), dataOf(names, connection), failing);
@@ -207,7 +207,7 @@ async function epochsIn(
 ): Promise<{ edit: Edit; said: string }[]> {
   if (!isBound(bound)) return [];
   const found: { edit: Edit; said: string }[] = [];
-  for (const use of bound.passed.textUses.epochs) {
+  for (const use of bound.passed.valueUses.epochs) {
     const reading = await epochReading(use, dataOf(names, connection));
     const at = written.list.findIndex(
       (token, index) => wordOf(token) === use.call && isMark(written.list[index + 1], '('),

@@ -193,12 +193,7 @@ const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
 
 const SHOWN_MAX = 80;
 
-/** Converts a value to its declared type. Throws `invalid_input` naming parameter, type and value. */
-export function convertParameter(parameter: Parameter): Typed {
-  return convert(parameter, read(parameter));
-}
-
-/** `value` is the parameter's, as `read`. */
+/** Converts a value, as `read`, to its declared type. Throws `invalid_input` naming parameter, type and value. */
 function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   const conversion = CONVERSIONS.get(type);
   if (conversion === undefined) {

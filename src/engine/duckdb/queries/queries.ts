@@ -14,19 +14,18 @@ import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
-import { alikeWarnings, isEmpty } from './alike-warnings.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
-import { farTimeWarnings } from './far-times.ts';
+import { isEmpty } from './looks/alike.ts';
+import { lookAt } from './looks/looks.ts';
+import { dataOf } from './looks/samples.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { isOfUnits, textWarnings } from './order-warnings.ts';
 import { bindParameters, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { secondSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { dataOf } from './text-values.ts';
 import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
@@ -235,15 +234,8 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const ofValues = await orNothing(turn, async () => {
-      const { textUses } = opened.passed;
-      const data = dataOf(names, connection);
-      const orders = await textWarnings(textUses, values, data);
-      const alike = await alikeWarnings(textUses, read.rows, values, data);
-      // What is known of the fields says more.
-      const far = orders.some(isOfUnits) ? [] : farTimeWarnings(sql, read);
-      return [...far, ...alike, ...orders];
-    });
+    const asked = { ...read, sql, values, data: dataOf(names, connection) };
+    const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
     const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
     const ofUnits = unitWarnings(written.parameters, request.parameters);
     const warnings = [...ofUnits, ...castWarnings(written), ...traps, ...ofValues, ...strays];

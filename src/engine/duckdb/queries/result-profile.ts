@@ -3,17 +3,20 @@ import type { JsonValue } from '../../../contract/json/json.ts';
 import type { ColumnProfile } from '../../results.ts';
 import { fromTable, type KeptColumn, type KeptTable, RESULT_TABLE } from '../results/result-store.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
+import { FRACTION_IDS, INSTANT_IDS, INTEGER_IDS } from '../sql/type-kinds.ts';
 import { readRows } from '../values/rows.ts';
 import { typeName } from '../values/values.ts';
-import { misorderOf } from './order-warnings.ts';
-import type { Data } from './text-values.ts';
+import { misorderOf, orderSample } from './looks/orders.ts';
+import { type Data, fewTextsOf } from './looks/samples.ts';
 
 const PROFILED_COLUMNS_MAX = 100;
 /** Number of characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
-/** Maximum rows for which distinct values are counted exactly; frequent values are taken from this many. */
-const EXACT_ROWS_MAX = 10_000;
+/** Frequent values are taken from so many rows. */
+const SAMPLED_ROWS_MAX = 10_000;
+/** Different values are counted in results of at most so many values, which takes less than a second. */
+const COUNTED_VALUES_MAX = 5_000_000;
 /** Of each column: `strayFigures` and `figuresOf`. */
 const FIGURES = 7;
 
@@ -24,38 +27,16 @@ export const keptData = (table: KeptTable, connection: DuckDBConnection): Data =
 });
 
 /** Types whose values can be compared and shown in one line. */
-const COMPARED = new Set([
-  DuckDBTypeId.BOOLEAN,
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.FLOAT,
-  DuckDBTypeId.DOUBLE,
-  DuckDBTypeId.DECIMAL,
-  DuckDBTypeId.VARCHAR,
-  DuckDBTypeId.UUID,
-  DuckDBTypeId.ENUM,
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIME,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-  DuckDBTypeId.TIMESTAMP_TZ,
+const COMPARED: ReadonlySet<DuckDBTypeId> = new Set([
+  ...[DuckDBTypeId.BOOLEAN, DuckDBTypeId.VARCHAR, DuckDBTypeId.UUID, DuckDBTypeId.ENUM, DuckDBTypeId.TIME],
+  ...[...INTEGER_IDS, ...FRACTION_IDS, ...INSTANT_IDS],
 ]);
 
 /**
  * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
  * compared. `by` is SQL for what text is that has another order.
  */
-function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string, by?: string): string[] {
+function figuresOf({ name, type }: KeptColumn, isCounted: boolean, few: string, by?: string): string[] {
   const column = quoteName(name);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;
   if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
@@ -64,7 +45,7 @@ function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string, by
   const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
   return [
     `count(${column})`,
-    isExact ? `count(DISTINCT ${column})` : `least(approx_count_distinct(${column}), count(${column}))`,
+    isCounted ? `count(DISTINCT ${column})` : 'NULL',
     short(by === undefined ? `min(${column})` : `arg_min(${column}, TRY(${by}))`),
     short(by === undefined ? `max(${column})` : `arg_max(${column}, TRY(${by}))`),
     `(SELECT approx_top_k(${short(column)}, ${SAMPLES}) FROM ${few})`,
@@ -99,10 +80,11 @@ async function meantBy(
 ): Promise<Map<KeptColumn, string>> {
   const meant = new Map<KeptColumn, string>();
   const result = { workspace: '', name: RESULT_TABLE, kind: 'collection', columns: () => [] } as const;
-  for (const column of columns) {
-    if (column.type.typeId !== DuckDBTypeId.VARCHAR || typeName(column.type) === 'JSON') continue;
-    const field = { table: result, path: [column.name] };
-    const found = await misorderOf(field, quoteName(column.name), keptData(table, connection));
+  const ofText = columns.filter(({ type }) => type.typeId === DuckDBTypeId.VARCHAR && typeName(type) !== 'JSON');
+  const samples = ofText.map(({ name }) => orderSample({ table: result, path: [name] }));
+  const texts = await fewTextsOf(samples, keptData(table, connection));
+  for (const [at, column] of ofText.entries()) {
+    const found = misorderOf(quoteName(column.name), texts[at] ?? []);
     if (found?.sql !== undefined) meant.set(column, found.sql);
   }
   return meant;
@@ -115,13 +97,13 @@ export async function readProfile(
   signal: AbortSignal,
 ): Promise<ColumnProfile[]> {
   const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
-  const isExact = table.rows <= EXACT_ROWS_MAX;
+  const isCounted = table.rows * columns.length <= COUNTED_VALUES_MAX;
   const meant = await meantBy(table, columns, connection);
   const figures = columns.map((column) => [
     ...strayFigures(table, column),
-    ...figuresOf(column, isExact, 'few', meant.get(column)),
+    ...figuresOf(column, isCounted, 'few', meant.get(column)),
   ]);
-  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
+  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${SAMPLED_ROWS_MAX})`;
   const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
   const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
   const values = rows[0] ?? [];
@@ -133,7 +115,6 @@ export async function readProfile(
       nulls: table.rows - Number(count ?? 0) - Number(hidden ?? 0),
       strays: Number(strays ?? 0),
       distinct: distinct === null || distinct === undefined ? null : Number(distinct),
-      isDistinctExact: isExact,
       min: min ?? null,
       max: max ?? null,
       samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],

@@ -15,7 +15,7 @@ import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import { attemptAgain } from './again.ts';
-import { textWarnings } from './order-warnings.ts';
+import { lookAt } from './looks/looks.ts';
 import { CONDITION_KIND, type Part as OwnPart, readPart as readOwnPart } from './parts.ts';
 import type { Queries } from './queries.ts';
 import { keptData, readProfile } from './result-profile.ts';
@@ -224,8 +224,8 @@ async function runGated(connection: DuckDBConnection, table: KeptTable, text: st
       const prepared = await connection.prepare(passed.sql);
       try {
         const read = await readRows(await prepared.stream(), caps, signal);
-        const orders = await textWarnings(passed.textUses, new Map(), keptData(table, connection));
-        return { ...read, warnings: [...orders, ...warnings] };
+        const asked = { ...read, sql: text, values: new Map(), data: keptData(table, connection) };
+        return { ...read, warnings: [...(await lookAt(passed.valueUses, asked)), ...warnings] };
       } finally {
         prepared.destroySync();
       }

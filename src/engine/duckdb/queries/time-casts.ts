@@ -6,6 +6,7 @@ import { refusalFor, type TimeComparison } from '../gate/time-comparisons.ts';
 import { foldName } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
+import { INSTANT_IDS } from '../sql/type-kinds.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { isUnparsed, type Way } from './again.ts';
 
@@ -25,13 +26,6 @@ export const timeCasts: Way = {
   },
 };
 
-const TIMES: ReadonlySet<DuckDBTypeId> = new Set([
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_TZ,
-  DuckDBTypeId.TIME,
-]);
-
 /**
  * Throws for text that is compared with a time where the engine would not, to attempt the statement with a cast. `values`
  * are those of its parameters.
@@ -39,7 +33,11 @@ const TIMES: ReadonlySet<DuckDBTypeId> = new Set([
 export function requireCasts({ statement, passed }: Opened, values: ReadonlyMap<string, Typed>): void {
   for (const comparison of passed.timeComparisons) {
     const typeId = comparison.parameter === undefined ? undefined : typeOfParameter(values, comparison.parameter);
-    if (comparison.parameter !== undefined && (typeId === undefined || !TIMES.has(typeId))) continue;
+    if (
+      comparison.parameter !== undefined &&
+      (typeId === undefined || !(typeId === DuckDBTypeId.TIME || INSTANT_IDS.has(typeId)))
+    )
+      continue;
     const of = typeId === DuckDBTypeId.TIME ? { ...comparison, type: 'TIME' as const } : comparison;
     const compared = nameOf(of, statement.body);
     const position = of.at === undefined ? {} : statement.locate(of.at);

@@ -12,6 +12,7 @@
 const FUNCTIONS = `
   !~*                       NOT regexp_matches(a, 'b+', 'i')
   add_months                t + INTERVAL 1 MONTH                          {1} + {2} * INTERVAL 1 MONTH
+  approx_count_distinct     count(DISTINCT x)                             count(DISTINCT {1})
   array_size                len(l)                                        len({1})
   arrays_zip                list_zip(l, l)                                list_zip({*})
   charindex                 strpos(a, 'part')                             strpos({2}, {1})
@@ -45,7 +46,7 @@ const FUNCTIONS = `
   generate_uuid             uuid()                                        uuid()
   get_json_object           j->>'$.a'                                     json_extract_string({1}, {2})
   getdate                   now()                                         now()
-  hll                       approx_count_distinct(x)                      approx_count_distinct({1})
+  hll                       count(DISTINCT x)                             count(DISTINCT {1})
   id_hash                   md5(concat_ws('/', a, b))
   iff                       if(n > 1, x, y)                               if({1}, {2}, {3})
   iif                       CASE WHEN n > 1 THEN x ELSE y END             if({1}, {2}, {3})
@@ -66,10 +67,11 @@ const FUNCTIONS = `
   jsonb_extract_path_text   j->>'$.a'                                     json_extract_string({1}, {2})
   jsonb_object_keys         unnest(json_keys(j))                          unnest(json_keys({1}))
   jsonb_typeof              json_type(to_json(x))                         json_type(to_json({1}))
+  list_approx_count_distinct  list_unique(l)                              list_unique({1})
   locate                    strpos(a, 'part')                             strpos({2}, {1})
   mid                       substr(a, 1, 2)                               substr({*})
   named_struct              {'a': x, 'b': y}
-  ndv                       approx_count_distinct(x)                      approx_count_distinct({1})
+  ndv                       count(DISTINCT x)                             count(DISTINCT {1})
   newid                     uuid()                                        uuid()
   nvl                       coalesce(x, y)                                coalesce({1}, {2})
   nvl2                      CASE WHEN x IS NOT NULL THEN x ELSE y END     CASE WHEN {1} IS NOT NULL THEN {2} ELSE {3} END

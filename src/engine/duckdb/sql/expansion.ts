@@ -25,6 +25,8 @@ export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ['format_iso8601', 3],
   ['to_int_', 11],
   ['try_to_int_', 11],
+  ['time_of_', 3],
+  ['try_time_of_', 3],
   ['typeof', 16],
   ['greatest', 2],
   ['least', 2],

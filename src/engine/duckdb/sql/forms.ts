@@ -5,6 +5,7 @@ import {
   arrayEdits,
   countIfEdits,
   dateEdits,
+  distinctEdits,
   extractEdits,
   extractedEdits,
   extremeEdits,
@@ -12,12 +13,13 @@ import {
   hashEdits,
   hexEdits,
   ifEdits,
+  intervalEdits,
   lengthEdits,
   objectEdits,
   undefinedEdits,
   zipEdits,
 } from './forms/calls.ts';
-import { castEdits, isWideType, momentEdits, shortCastEdits } from './forms/casts.ts';
+import { castEdits, isWideType, momentEdits, shortCastEdits, shortTimeEdits } from './forms/casts.ts';
 import { type Edit, inOrder, isMark, replacing, wordOf } from './forms/edit.ts';
 import { Clauses, exceptEdits, hintEdits, sampleEdits, unnestEdits, valuesEdits } from './forms/relations.ts';
 import { type TokenList, tokenList } from './token-list.ts';
@@ -85,6 +87,8 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['tablesample', inList(sampleEdits)],
   ['hint', inList(hintEdits)],
   ['count_if', inList(countIfEdits)],
+  ['approx_distinct', inList(distinctEdits)],
+  ['approx_count_distinct', inList(distinctEdits)],
   ['object', inList(objectEdits)],
   ['array_create', inList(arrayEdits)],
   ['zip', inList(zipEdits)],
@@ -93,10 +97,11 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['to_hex', inList(hexEdits)],
   ['regexp_extract', inList(extractedEdits)],
   ['extract', inList(extractEdits)],
+  ['interval', inList(intervalEdits)],
   ['greatest', inList(extremeEdits)],
   ['least', inList(extremeEdits)],
   ['date', inList(dateEdits)],
-  ['time', inList(dateEdits)],
+  ['time', ({ list }, index) => [...dateEdits(list, index), ...shortTimeEdits(list, index)]],
   ['timestamp', inList(momentEdits)],
   ['undefined', inList(undefinedEdits)],
   ['length', lengthOf],

@@ -16,7 +16,7 @@ const OPERATORS = `
 `;
 
 const AGGREGATES_AND_WINDOWS = `
-  any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_max_nulls_last
+  any_value approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_max_nulls_last
   arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg avg bit_and bit_or bit_xor bitstring_agg bool_and
   bool_or corr count count_if count_star countif covar_pop covar_samp cume_dist dense_rank entropy favg fill first
   first_value fsum group_concat histogram histogram_exact kahan_sum kurtosis kurtosis_pop lag last last_value lead
@@ -35,7 +35,7 @@ const LISTS_AND_MAPS = `
   array_reverse_sort array_select array_slice array_sort array_to_json array_to_string array_transform array_unique
   array_value array_where array_zip cardinality element_at enum_code enum_first enum_last enum_range
   enum_range_boundary filter flatten generate_series generate_subscripts grade_up len list_aggr list_aggregate
-  list_any_value list_append list_apply list_approx_count_distinct list_avg list_bit_and list_bit_or list_bit_xor
+  list_any_value list_append list_apply list_avg list_bit_and list_bit_or list_bit_xor
   list_bool_and list_bool_or list_cat list_concat list_contains list_cosine_distance list_cosine_similarity list_count
   list_distance list_distinct list_dot_product list_element list_entropy list_extract list_filter list_first
   list_grade_up list_has list_has_all list_has_any list_histogram list_indexof list_inner_product list_intersect

@@ -1,6 +1,7 @@
 import { nameOfToken } from './paths.ts';
 import { fieldName } from './syntax-hints.ts';
 import { tokenList } from './token-list.ts';
+import { isNumberType } from './type-kinds.ts';
 
 /*
  * The value that an object stands for, as far as its type tells: XML text with attributes is an object with `#text`.
@@ -11,7 +12,6 @@ const TYPE_CHARS_MAX = 20_000;
 const NAMES_MAX = 6;
 
 const TEXT = '#text';
-const NUMBER = /^(?:U?(?:BIG|HUGE|SMALL|TINY)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL.*)$/;
 const NESTED = /^(?:STRUCT|MAP)\(|\[\d*\]$/;
 
 /** What is known of an object's fields. */
@@ -36,7 +36,7 @@ export function objectValue(type: string): ObjectValue | undefined {
   const only = (found: typeof fields) =>
     fields.find(({ name }) => name === TEXT) ?? (found.length === 1 ? found[0] : undefined);
   const [number, scalar] = [
-    only(fields.filter((field) => NUMBER.test(field.type))),
+    only(fields.filter((field) => isNumberType(field.type))),
     only(fields.filter((field) => !NESTED.test(field.type))),
   ].map((field) => field && fieldName(field.name));
   return { names: fields.slice(0, NAMES_MAX).map(({ name }) => fieldName(name)), number, scalar };

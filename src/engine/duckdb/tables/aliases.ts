@@ -2,9 +2,10 @@ import type { Sql } from '../connections/store.ts';
 import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { typeOf } from '../values/types.ts';
 import { convert } from './alter.ts';
-import { type Alias, type Table, viewOf } from './catalog.ts';
+import type { Alias, Table } from './catalog.ts';
 import { lastColumns, type TableShape } from './columns.ts';
 import { unionShape } from './union.ts';
+import { viewOf } from './views.ts';
 
 /**
  * Creates or replaces the view through which SQL sees an alias: after a change of the columns of `tables`, or to point

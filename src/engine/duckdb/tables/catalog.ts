@@ -13,7 +13,6 @@ import {
   quoteName,
   quoteText,
   type ShownColumn,
-  schemaOf,
   TIME_COLUMN,
 } from '../sql/names.ts';
 import { holdsTyped } from '../values/as-written.ts';
@@ -24,7 +23,6 @@ import {
   columnNames,
   HASH_COLUMN,
   hasId,
-  IS_LIVE,
   lastColumns,
   NO_COLUMNS,
   type TableShape,
@@ -33,7 +31,7 @@ import {
 } from './columns.ts';
 import { newSpellings } from './field-news.ts';
 import { fieldAt, fieldsIn, itemPlaces, pathsTo, placeIn, typeIn, writtenAt } from './places.ts';
-import { andKept, isKept } from './retention.ts';
+import { andKept } from './retention.ts';
 import { spelledAlike, unionShape } from './union.ts';
 
 /** A collection: its table, and what its documents look like. */
@@ -373,27 +371,8 @@ export async function updateShape(sql: Sql, table: Table): Promise<void> {
   );
 }
 
-/**
- * Creates the view through which SQL sees a collection, or replaces it: after a change of columns, or of whether there
- * are rows in the trash. Only then does it leave these out, since the engine plans joins by the number of conditions.
- */
-export async function createView(
-  sql: Sql,
-  catalog: Pick<Catalog, 'shown'>,
-  table: Table,
-  hasDeleted: boolean,
-): Promise<void> {
-  const columns = shownColumns(table.shape, catalog.shown).join(', ');
-  const conditions = [
-    ...(hasDeleted ? [IS_LIVE] : []),
-    ...(table.retentionSecs === null ? [] : [isKept(table.retentionSecs)]),
-  ];
-  const visible = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-  await sql(`CREATE OR REPLACE VIEW ${viewOf(table)} AS SELECT ${columns} FROM ${dataTable(table.id)}${visible}`);
-}
-
 /** The columns of a collection's view, as SQL. */
-function shownColumns(shape: TableShape, shown: ShownColumn | undefined): string[] {
+export function shownColumns(shape: TableShape, shown: ShownColumn | undefined): string[] {
   if (shown === undefined) return columnNames(shape).map(quoteName);
   const show = (name: string, type: string) => `${shown(quoteName(name), type)} AS ${quoteName(name)}`;
   return [
@@ -402,8 +381,4 @@ function shownColumns(shape: TableShape, shown: ShownColumn | undefined): string
     ...[...shape.columns].map(([name, one]) => show(name, typeOf(one))),
     ...lastColumns(shape).map((name) => show(name, 'JSON')),
   ];
-}
-
-export function viewOf(table: NamedTable): string {
-  return `${quoteName(CATALOG)}.${quoteName(schemaOf(table.workspace))}.${quoteName(table.name)}`;
 }

@@ -9,7 +9,6 @@ import {
   aliasOf,
   type Catalog,
   createCatalog,
-  createView,
   dataTable,
   dropAlias,
   dropTable,
@@ -20,12 +19,12 @@ import {
   requireTable,
   type Table,
   updateTrashed,
-  viewOf,
 } from './catalog.ts';
 import { HASH_COLUMN } from './columns.ts';
 import { forgetMemory } from './memory.ts';
 import { storeRecord } from './records.ts';
 import { dropKept, storeKeptAsText } from './trash.ts';
+import { createView, viewOf } from './views.ts';
 
 /** One change: what it does to the database, and afterwards to memory. */
 interface Step {

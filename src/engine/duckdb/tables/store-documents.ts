@@ -12,7 +12,6 @@ import { alterSteps, convertedColumns } from './alter.ts';
 import {
   aliasesOver,
   type Catalog,
-  createView,
   dataTable,
   putTable,
   requireTable,
@@ -28,6 +27,7 @@ import { areOfMajority, mayRetype, withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
 import type { Written } from './places.ts';
 import { emptySteps, refit } from './retype.ts';
+import { createView } from './views.ts';
 
 export interface WritesContext {
   store: Store;

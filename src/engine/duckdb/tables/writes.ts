@@ -12,7 +12,7 @@ import type { TypeChange } from '../../field-news.ts';
 import type { Sql } from '../connections/store.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { acceptDocuments, outcomesOf } from './accept.ts';
-import { createView, putTable, requireTable, type Table, tableOf } from './catalog.ts';
+import { putTable, requireTable, type Table, tableOf } from './catalog.ts';
 import { changeAll } from './change.ts';
 import type { Retyped, TableShape } from './columns.ts';
 import { typeChanges } from './field-news.ts';
@@ -34,6 +34,7 @@ import {
   type WritesContext,
 } from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
+import { createView } from './views.ts';
 
 /** The writing half of `Engine`, which documents each method. */
 export type Writes = Pick<

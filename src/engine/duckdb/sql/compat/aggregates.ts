@@ -2,7 +2,12 @@ import type { CompatFunction } from './entry.ts';
 
 export const AGGREGATES: readonly CompatFunction[] = [
   { name: 'COUNT_IF', example: 'COUNT_IF(n > 1)', gives: 2 },
-  { name: 'APPROX_DISTINCT', renamed: 'approx_count_distinct', example: 'APPROX_DISTINCT(s)', gives: 2 },
+  {
+    name: 'APPROX_DISTINCT',
+    example: 'APPROX_DISTINCT(s)',
+    gives: 2,
+    note: 'Exact, as count(DISTINCT s). So is APPROX_COUNT_DISTINCT.',
+  },
   { name: 'APPROX_PERCENTILE', renamed: 'approx_quantile', example: 'APPROX_PERCENTILE(n, 0.5)', gives: 2 },
   { name: 'ARBITRARY', example: "ARBITRARY(s) FILTER (WHERE s = 'b')", gives: 'b' },
   { name: 'EVERY', renamed: 'bool_and', example: 'EVERY(n > 0)', gives: true },

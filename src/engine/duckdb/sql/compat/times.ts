@@ -4,16 +4,18 @@ import { FORMAT_TIME, FORMAT_TIMESTAMP, formatAs, PARSE_TIMESTAMP, parseAs } fro
 /** Stand for DATE(…) and TIME(…), whose names are those of types. */
 export const DATE_OF = 'date_of_';
 export const TIME_OF = 'time_of_';
+export const TRY_TIME_OF = 'try_time_of_';
+/** That of a moment in UTC: the engine casts no time with a zone to one of day. */
+const timeOf = (cast: string) =>
+  `(t) AS CASE WHEN system.main.typeof(t) = 'TIMESTAMP WITH TIME ZONE' THEN TRY_CAST(TRY_CAST(t AS TIMESTAMP) AS TIME)
+    ELSE ${cast}(t AS TIME) END`;
 export const TIME_MACROS: readonly (readonly [string, readonly string[]])[] = [
   [DATE_OF, ['(t, z) AS timezone(z, t::TIMESTAMPTZ)::DATE', '(y, m, d) AS make_date(y, m, d)']],
   [
     TIME_OF,
-    [
-      '(t) AS t::TIME',
-      '(h, m, s) AS make_time(h, m, s::DOUBLE)',
-      '(h, m, s, us) AS make_time(h, m, s + us / 1000000.0)',
-    ],
+    [timeOf('CAST'), '(h, m, s) AS make_time(h, m, s::DOUBLE)', '(h, m, s, us) AS make_time(h, m, s + us / 1000000.0)'],
   ],
+  [TRY_TIME_OF, [timeOf('TRY_CAST')]],
 ];
 
 const INTERVALS: CompatFunction[] = [
@@ -311,7 +313,12 @@ export const TIMES: readonly CompatFunction[] = [
     gives: true,
     note: 'Of year, month and day; or the day of a moment, in UTC or in a time zone.',
   },
-  { name: 'TIME', listedWith: 'DATE', example: "TIME(12, 30, 0) = TIME(TIMESTAMP '2024-03-01 12:30:00')", gives: true },
+  {
+    name: 'TIME',
+    listedWith: 'DATE',
+    example: "TIME(12, 30, 0) = TIME(TIMESTAMPTZ '2024-03-01 12:30:00+00')",
+    gives: true,
+  },
   {
     name: 'DATETIME',
     macro: [

@@ -8,10 +8,11 @@ import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
-import { castAt, isNumber } from './casts.ts';
+import { isNumberType } from '../type-kinds.ts';
+import { castAt } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
+import { epochCall, unitOf } from './epochs.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
-import { formatsOf, noTimeIn } from './time-formats.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
 
@@ -52,6 +53,14 @@ const readTime: Correct = (faulty) => {
   const isRead = said.startsWith('No function matches ') && /strptime\((?:DATE|TIMESTAMP)/.test(said);
   if (!isRead || !isCall(list, at) || !/strptime|parse|to_/.test(wordOf(list[at]))) return [];
   return [[instead(faulty, at, list.closeOf(at + 1) + 1, argumentsOf(faulty, at)[0] ?? '')]];
+};
+
+/** A number that is cast to a time: how large it is tells what it counts. */
+const castEpoch: Correct = (faulty) => {
+  const cast = castAt(faulty, faulty.at) ?? castAt(faulty, faulty.at + 1);
+  const unit = unitOf(Number(cast?.operand));
+  if (!faulty.said.startsWith('Unimplemented type for cast (') || cast === undefined || unit === undefined) return [];
+  return [[instead(faulty, ...cast.range, epochCall(unit, cast.operand, false))]];
 };
 
 const IS_OF_TYPE = / is (?:text|an object|[A-Z ]+): /;
@@ -156,14 +165,14 @@ export const mapOfObject = (faulty: Omit<Faulty, 'tables' | 'names'>): Edit[][] 
   return [[instead(faulty, at + 2, end, `to_json(${text})::MAP(VARCHAR, ${values})`)]];
 };
 
-const NUMBER = /^(?:INTEGER_LITERAL|U?(?:BIG|HUGE|SMALL|TINY)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/;
+const isNumeric = (type: string) => type === 'INTEGER_LITERAL' || isNumberType(type);
 
 /** Text that is compared with a number. */
 const comparedNumber: Correct = (faulty) => {
   const { said, list, at } = faulty;
   const [, left = '', right = ''] =
     /^Cannot (?:compare|mix) values of type (\S+) and (?:type )?(\S+) /.exec(said) ?? [];
-  if (said.includes(' in BETWEEN') && left === 'VARCHAR' && NUMBER.test(right)) {
+  if (said.includes(' in BETWEEN') && left === 'VARCHAR' && isNumeric(right)) {
     // NOT BETWEEN has no place.
     const all = list.flatMap((token, index) => (wordOf(token) === 'between' ? [index] : []));
     const between = all.length === 1 ? (all[0] ?? 0) : at;
@@ -171,8 +180,8 @@ const comparedNumber: Correct = (faulty) => {
     const start = pathStart(list, end);
     return start < end ? [[castOf(faulty, [start, end], 'DOUBLE')]] : [];
   }
-  const isLeft = left === 'VARCHAR' && NUMBER.test(right);
-  if ((!isLeft && !(right === 'VARCHAR' && NUMBER.test(left))) || at === -1 || !'=<>!'.includes(list[at]?.text ?? ' '))
+  const isLeft = left === 'VARCHAR' && isNumeric(right);
+  if ((!isLeft && !(right === 'VARCHAR' && isNumeric(left))) || at === -1 || !'=<>!'.includes(list[at]?.text ?? ' '))
     return [];
   let end = at;
   while (/^[=<>!]$/.test(list[end + 1]?.text ?? '')) end += 1;
@@ -192,7 +201,7 @@ const comparedObject: Correct = (faulty) => {
   const [, types = '', other = ''] = /^Cannot compare values of type (STRUCT\(.*) and type (\S+) - /.exec(said) ?? [];
   const value = objectValue(types)?.number;
   const start = at === -1 ? at : pathStart(list, at);
-  if (value === undefined || !NUMBER.test(other) || start === at) return [];
+  if (value === undefined || !isNumeric(other) || start === at) return [];
   return [[instead(faulty, start, at, `${textOf(faulty, start, at)}.${value}`)]];
 };
 
@@ -208,57 +217,11 @@ function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
   return instead(faulty, start, end, `CAST(${textOf(faulty, start, end)} AS ${type})`);
 }
 
-/** A cast at which a value fails. */
-const tryCast: Correct = (faulty) => {
-  const { said, at } = faulty;
-  const text = noTimeIn(said);
-  if ((!said.startsWith('Could not convert string') && text === undefined) || at === -1) return [];
-  const formats = text === undefined ? [] : formatsOf(text);
-  if (formats.length > 1) return [];
-  const [format] = formats;
-  const cast = castAt(faulty, at) ?? castAt(faulty, at + 1);
-  if (cast === undefined) return [];
-  const { operand, type, range } = cast;
-  const read = format === undefined ? numberRead(said, operand, type) : timeRead(operand, type, format);
-  return read === undefined ? [] : [[instead(faulty, ...range, read)]];
-};
-
-/** How a time is read of which some are spelled by a format, and others as they should be. */
-function timeRead(operand: string, type: string, format: string): string {
-  const isDate = type.toLowerCase() === 'date';
-  const read = `strptime(${operand}, ${quoteText(format)})`;
-  // A cast would take two digits of a year for all of it.
-  if (format.includes('%y')) return isDate ? `CAST(${read} AS DATE)` : read;
-  return `coalesce(TRY_CAST(${operand} AS ${type}), ${isDate ? `CAST(${read} AS DATE)` : read})`;
-}
-
-const COMMA = /^-?\d[\d.]*,[\d.,]+$/;
-const WITH_COMMAS = /^-?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
-const WITH_POINTS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/;
-
-const PERCENT = /^-?\d+(?:\.\d+)? ?%$/;
-const MONEY = /^[$€£¥] ?\d+(?:\.\d+)?$/;
-
-/**
- * How a number is read. NULL is for words: it would leave a number out of a sum. Undefined: what a comma means, or what a point
- * means in others, only the others tell; and what digits say that are none.
- */
-function numberRead(said: string, operand: string, type: string): string | undefined {
-  const text = noTimeIn(said) ?? said.split("'", 3)[1] ?? '';
-  if (!/\d/.test(text)) return `TRY_CAST(${operand} AS ${type})`;
-  if (!isNumber(type)) return undefined;
-  if (PERCENT.test(text)) return `CAST(rtrim(${operand}, ' %') AS ${type})`;
-  if (MONEY.test(text)) return `CAST(ltrim(${operand}, '$€£¥ ') AS ${type})`;
-  if (!COMMA.test(text)) return undefined;
-  if (WITH_COMMAS.test(text)) return `CAST(replace(${operand}, ',', '') AS ${type})`;
-  if (WITH_POINTS.test(text)) return `CAST(replace(replace(${operand}, '.', ''), ',', '.') AS ${type})`;
-  return undefined;
-}
-
 export const CORRECT: readonly Correct[] = [
   dialectCall,
   functionName,
   readTime,
+  castEpoch,
   castText,
   listCompared,
   listEqual,
@@ -269,5 +232,4 @@ export const CORRECT: readonly Correct[] = [
   mapOfObject,
   comparedNumber,
   comparedObject,
-  tryCast,
 ];

@@ -1,5 +1,4 @@
 import { between } from '../../../../contract/text.ts';
-import { isArrow } from '../forms/arrows.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
@@ -34,33 +33,6 @@ const logic: Correct = (faulty) => {
     if (isTwice(list, index, '|')) return [[wordFor(faulty, index, index + 2, 'OR')]];
   }
   return [];
-};
-
-const JSON_TEXT = /^(?:["[{\d-]|(?:true|false|null)$)/;
-const isPlainText = (list: TokenList, index: number) =>
-  list[index]?.kind === 'string' && !JSON_TEXT.test(list[index]?.text.slice(1, -1) ?? '');
-
-/** Whether the path with an arrow at an index is compared with a text. */
-function isComparedWithText(list: TokenList, arrow: number): boolean {
-  const start = pathStart(list, arrow);
-  if (isMark(list[start - 1], '=') && isPlainText(list, start - 2)) return true;
-  let next = arrow + 3;
-  while (isMark(list[next], ')')) next += 1;
-  if (wordOf(list[next]) === 'not') next += 1;
-  if (wordOf(list[next]) === 'in') return isMark(list[next + 1], '(') && isPlainText(list, next + 2);
-  const first = next;
-  while (/^[=<>!]$/.test(list[next]?.text ?? '')) next += 1;
-  return next > first && isPlainText(list, next);
-}
-
-/** `o->'a' = 'x'`: JSON, whose text has quotes. */
-const arrowOfText: Correct = (faulty) => {
-  const { said, list } = faulty;
-  if (!said.startsWith('Malformed JSON')) return [];
-  const arrows = list.flatMap((_, index) =>
-    isArrow(list, index) && list[index + 2]?.kind === 'string' && isComparedWithText(list, index) ? [index] : [],
-  );
-  return arrows.length === 0 ? [] : [arrows.map((index) => instead(faulty, index, index + 2, '->>'))];
 };
 
 /** PostgreSQL's `o #>> '{a,b}'`. */
@@ -258,7 +230,6 @@ const likeAny: Correct = (faulty) => {
 
 export const CORRECT: readonly Correct[] = [
   logic,
-  arrowOfText,
   arrowOfPath,
   joinedAlways,
   escapedQuotes,

@@ -1,8 +1,8 @@
+import { isMissing } from '../missing.ts';
 import { quoteText } from '../names.ts';
 import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
-import { dayIn, formatsOf } from './time-formats.ts';
-import { timesIn } from './time-forms.ts';
+import { formOf, hasIsoZone, isoTime, timeIn, timeWays } from './times.ts';
 
 /*
  * Whether text that is put in order as text was meant as numbers, days or other quantities, which have another order.
@@ -14,10 +14,6 @@ export interface SampledText {
   isNumber: boolean;
   isTime: boolean;
 }
-
-/** What stands for no value. */
-const MISSING = /^(?:[-–?.]*|\\N|<na>|#?n\.?\/?a\.?|null|none|nan|nil|unknown|missing|k\.?\s?a\.?)$/i;
-export const isMissing = (text: string): boolean => MISSING.test(text.trim());
 
 /** A day as ISO 8601 has it, and what else a cast to a time reads that sorts as one. */
 const A_DAY = /^\d{4}-\d\d(?:-\d\d)?/;
@@ -50,8 +46,7 @@ export function misordered(operand: string, values: readonly SampledText[], othe
   return (
     scaleSaid(seen, quantitiesIn(seen), other) ??
     numbersSaid(operand, values, present, other) ??
-    daysSaid(operand, values, present, other) ??
-    scaleSaid(seen, timesIn(seen), other)
+    timesSaid(operand, values, present, other)
   );
 }
 
@@ -63,17 +58,9 @@ function scaleSaid(
   scales: readonly Scale[],
   other: string | undefined,
 ): Misordered | undefined {
-  const [first = ''] = texts;
-  for (const { ways, said, sql, isTime } of scales) {
+  for (const { ways, said, sql } of scales) {
     const beside = other?.trim();
-    const isIsoBeside = isTime && beside !== undefined && A_DAY.test(beside) && !texts.some((text) => A_DAY.test(text));
-    if (beside !== undefined && (isIsoBeside || ways.every((way) => way(beside) === undefined))) {
-      if (!isIsoBeside) continue;
-      return {
-        said: `${operand} is text such as ${quoteText(first)}, compared as text and not as a time. ${said}`,
-        sql,
-      };
-    }
+    if (beside !== undefined && ways.every((way) => way(beside) === undefined)) continue;
     for (const way of ways) {
       const placed = new Map<string, Keyed[]>();
       for (const text of beside === undefined ? texts : [...texts, beside]) {
@@ -154,45 +141,49 @@ const pairSaid = (operand: string, pair: readonly string[], how: string) =>
 
 export const sentence = (said: string) => (said.endsWith('.') ? said : `${said}.`);
 
-function daysSaid(
+/** Days and times of a day, in the forms that casts read or in others. */
+function timesSaid(
   operand: string,
   values: readonly SampledText[],
   present: readonly SampledText[],
   other: string | undefined,
 ): Misordered | undefined {
-  const isIso = other !== undefined && A_DAY.test(other);
-  const ofOther = other === undefined || isIso ? [] : formatsOf(other.trim());
-  if (other !== undefined && !isIso && ofOther.length === 0) return undefined;
-  const days = present.filter(({ text, isTime }) => !(isTime && A_DAY.test(text)) && formatsOf(text.trim()).length > 0);
-  const iso = present.filter(({ text, isTime }) => isTime && A_DAY.test(text));
-  const [first] = iso;
-  if (first !== undefined && days.length === 0) {
-    if (iso.length * 2 <= present.length || ofOther.length === 0) return undefined;
+  const isIsoBeside = other !== undefined && A_DAY.test(other);
+  const isFormBeside = other !== undefined && !isIsoBeside && formOf(other) !== undefined;
+  if (other !== undefined && !isIsoBeside && !isFormBeside) return undefined;
+  const isIso = ({ text, isTime }: SampledText) => isTime && isoTime(text.trim()) !== undefined;
+  if (other === undefined && isEven(present)) return undefined;
+  // Most fields are none, as their first values tell.
+  if (!present.slice(0, FIRST_VALUES).some((one) => isIso(one) || formOf(one.text) !== undefined)) return undefined;
+  const iso = present.filter(isIso);
+  const isOther = (one: SampledText) => !isIso(one) && formOf(one.text) !== undefined;
+  const forms = iso.length === present.length ? [] : present.filter(isOther).map(({ text }) => text);
+  const [[first] = [], [form]] = [iso, forms];
+  if ((forms.length + iso.length) * 2 <= present.length) return undefined;
+  if (form === undefined && isFormBeside)
     return {
-      said: `${operand} is text such as ${quoteText(first.text)}, and ${quoteText(other ?? '')} is spelled otherwise, so comparing them says nothing: write it as these are.`,
+      said: `${operand} is text such as ${quoteText(first?.text ?? '')}, and ${quoteText(other)} is spelled otherwise, so comparing them says nothing: write it as these are.`,
       type: 'TIMESTAMP',
     };
-  }
-  if ((days.length + iso.length) * 2 <= present.length) return undefined;
-  const sampled = values.map(({ text, isTime }) => ({ text, isRead: isTime && A_DAY.test(text) }));
-  const reading = readingFor({ operand, type: 'TIMESTAMP' }, sampled);
+  const reading = form === undefined ? isoReading(operand, values, iso) : formReading(operand, values, isIso);
   if (reading === 'right' || (reading.sql === undefined && reading.said === undefined)) return undefined;
   const { sql, said = '', ways } = reading;
-  if (isIso && iso.length === 0) {
-    const such = `${operand} is text such as ${quoteText(days[0]?.text ?? '')}, compared as text and not as a time`;
+  if (isIsoBeside && form !== undefined && iso.length === 0) {
+    const such = `${operand} is text such as ${quoteText(form)}, compared as text and not as a time`;
     return {
       said: sql === undefined ? `${such}. ${ways ?? sentence(said)}` : `${such}: ${sql} is the time.`,
       sql,
       type: 'TIMESTAMP',
     };
   }
-  const texts = [
-    ...days.map(({ text }) => text),
-    ...iso.map(({ text }) => text),
-    ...(ofOther.length > 0 ? [other ?? ''] : []),
-  ];
-  for (const format of new Set(days.flatMap(({ text }) => formatsOf(text.trim())))) {
-    const pair = misplaced(texts.flatMap((one) => dayOf(one, format)));
+  const known = [...iso.map(({ text }) => text), ...(isIsoBeside ? [other] : [])].flatMap((text): Keyed[] => {
+    const time = isoTime(text.trim());
+    return time === undefined ? [] : [[text, time]];
+  });
+  const texts = isFormBeside ? [...forms, other] : forms;
+  const clear = timeWays(texts).map(({ times }) => times);
+  for (const times of clear.length > 0 ? clear : [texts.map((text) => timeIn(text) ?? 0)]) {
+    const pair = misplaced([...known, ...times.map((time, at): Keyed => [texts[at] ?? '', time])]);
     if (pair === undefined) continue;
     return {
       said: pairSaid(operand, pair, sql === undefined ? (ways ?? sentence(said)) : `As a time: ${sql}.`),
@@ -203,9 +194,31 @@ function daysSaid(
   return undefined;
 }
 
-function dayOf(text: string, format: string): Keyed[] {
-  const day = A_DAY.test(text) ? dayIn(text, '%Y-%m-%d') : dayIn(text.trim(), format);
-  return day === undefined ? [] : [[text, day]];
+/** Whether texts are of ISO 8601 and spelled alike, and so in the order of their times. */
+function isEven([first, ...more]: readonly SampledText[]): boolean {
+  if (first === undefined || !A_DAY.test(first.text)) return false;
+  const [{ length }, end] = [first.text, first.text.slice(19)];
+  return more.every(
+    ({ text }) =>
+      text.length === length &&
+      text[4] === '-' &&
+      text[7] === '-' &&
+      text[10] === first.text[10] &&
+      text.slice(19) === end,
+  );
+}
+
+const FIRST_VALUES = 20;
+
+const formReading = (operand: string, values: readonly SampledText[], isIso: (one: SampledText) => boolean) =>
+  readingFor(
+    { operand, type: 'TIMESTAMP' },
+    values.map((one) => ({ text: one.text, isRead: isIso(one) })),
+  );
+
+function isoReading(operand: string, values: readonly SampledText[], iso: readonly SampledText[]): Reading {
+  const type = iso.some(({ text }) => hasIsoZone(text)) ? 'TIMESTAMPTZ' : 'TIMESTAMP';
+  return { sql: `${iso.length < values.length ? 'TRY_' : ''}CAST(${operand} AS ${type})` };
 }
 
 /** Two neighbours by text that are the other way round by what they mean; undefined: there are none, as of numbers of one length. */

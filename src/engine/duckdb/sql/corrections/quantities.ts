@@ -1,6 +1,6 @@
 import { quoteText } from '../names.ts';
 import { hasDigit, numbersIn, readingFor } from './readings.ts';
-import { formatsOf } from './time-formats.ts';
+import { formOf } from './times.ts';
 
 /*
  * Text that means a quantity which no cast reads: numbers with units, lengths of time and times of day, numbers of parts
@@ -22,7 +22,6 @@ export interface Scale {
   said: string;
   /** The value that is meant; undefined: that is not clear. */
   sql?: string | undefined;
-  isTime: boolean;
 }
 
 /** The share of the values with a digit that have to be of one shape, and of such among all that are no word for nothing. */
@@ -52,7 +51,7 @@ export interface Seen {
 
 /** Scales of texts that are no times of a day in a year: those that fit. */
 export function quantitiesIn(seen: Seen): Scale[] {
-  return [clocks, units, parts].flatMap((scale) => scale(seen) ?? []);
+  return [clocks, units, parts, numbered].flatMap((scale) => scale(seen) ?? []);
 }
 
 /** What stands before a cast, or the name of a function, given the texts that it reads. */
@@ -77,7 +76,7 @@ function clocks(seen: Seen): Scale | undefined {
     counts.size > 1 ? `CASE WHEN ${operand} LIKE '%:%:%' THEN ${operand} ELSE '0:' || ${operand} END` : operand;
   const sql = `${tried(seen, texts)}CAST(${value} AS ${type})`;
   const way = (text: string) => (CLOCK.test(text) ? { of: '', key: secondsOf(text, counts.size > 1) } : undefined);
-  return { ways: [way], sql, said: `As a ${isOfDay ? 'time of day' : 'length of time'}: ${sql}.`, isTime: false };
+  return { ways: [way], sql, said: `As a ${isOfDay ? 'time of day' : 'length of time'}: ${sql}.` };
 }
 
 function secondsOf(clock: string, isToTheRight: boolean): number {
@@ -97,7 +96,7 @@ function halfDays(seen: Seen, texts: readonly string[]): Scale {
     const seconds = secondsOf(text.replace(/[ A-Za-z]/g, ''), false);
     return { of: '', key: (seconds % (12 * 3_600)) + (/p/i.test(text) ? 12 * 3_600 : 0) };
   };
-  return { ways: [way], sql, said: `As a time of day: ${sql}.`, isTime: false };
+  return { ways: [way], sql, said: `As a time of day: ${sql}.` };
 }
 
 const halfDayFormat = (text: string) =>
@@ -180,11 +179,11 @@ function units(seen: Seen): Scale | undefined {
   const reading = readingFor({ operand, type: 'DOUBLE' }, [...values, ...words]);
   const { sql, said = '' } = reading === 'right' ? {} : reading;
   const isOne = found.length === 1 || FAMILIES[0] === family;
-  if (isOne) return { ways: [way], sql, said: sql === undefined ? said : `As a number: ${sql}.`, isTime: false };
+  if (isOne) return { ways: [way], sql, said: sql === undefined ? said : `As a number: ${sql}.` };
   const shown = found.slice(0, UNITS_SHOWN_MAX).map((unit) => unit || 'none');
   const names = `${shown.join(', ')}${found.length > shown.length ? ' and others' : ''}`;
   const read = sql === undefined ? '' : `: ${sql} is the number, regexp_extract(${operand}, '[^0-9., ]*$') the unit`;
-  return { ways: [way], said: `Units differ (${names})${read}.`, isTime: false };
+  return { ways: [way], said: `Units differ (${names})${read}.` };
 }
 
 const PARTS = /^[vV]?\d{1,9}(?:\.\d{1,9})*$/;
@@ -192,7 +191,6 @@ const VERSION = /^[vV]?\d{1,9}(?:\.\d{1,9}){2,}$/;
 const SHORT_DAY = /^\d\d\.\d\d\.\d\d$/;
 /** `1.234.567` has points between thousands. */
 const THOUSANDS = /^\d{1,3}(?:\.\d{3})+$/;
-const TWO = /^\d{1,9}\.\d{1,9}$/;
 
 /** Numbers of parts: versions, addresses, chapters. */
 function parts(seen: Seen): Scale | undefined {
@@ -201,9 +199,8 @@ function parts(seen: Seen): Scale | undefined {
   const texts = ofShape(present, (text) => PARTS.test(text));
   const isOther = (test: (text: string) => boolean) => texts.length > 0 && texts.every(test);
   if (isOther((text) => THOUSANDS.test(text)) || isOther((text) => SHORT_DAY.test(text))) return undefined;
-  if (texts.filter((text) => formatsOf(text).length > 0).length * 2 > texts.length) return undefined;
-  const isSure = texts.some((text) => VERSION.test(text));
-  if (!isSure && !areChapters(texts)) return undefined;
+  if (texts.filter((text) => formOf(text) !== undefined).length * 2 > texts.length) return undefined;
+  if (!texts.some((text) => VERSION.test(text))) return undefined;
   const bare = texts.some((text) => /^v/i.test(text)) ? `ltrim(${operand}, 'vV')` : operand;
   const sql = `${tried(seen, texts)}CAST(string_split(${bare}, '.') AS INT[])`;
   const way = (text: string) =>
@@ -217,17 +214,32 @@ function parts(seen: Seen): Scale | undefined {
             .join('.'),
         }
       : undefined;
-  const said = isSure
-    ? `By its parts: ${sql}.`
-    : `If it is of parts, as a version or a chapter is: ${sql}; if a number: CAST(${operand} AS DOUBLE).`;
-  return { ways: [way], sql: isSure ? sql : undefined, said, isTime: false };
+  return { ways: [way], sql, said: `By its parts: ${sql}.` };
 }
 
-/** Whether texts of one point are rather parts than fractions: `1.1` and `1.10` are different, and none is `1.05`. */
-function areChapters(texts: readonly string[]): boolean {
-  const all = new Set(texts);
-  const isPart = (text: string) => !TWO.test(text) || !/\.0\d/.test(text);
-  return (
-    texts.every(isPart) && texts.some((text) => TWO.test(text) && text.endsWith('0') && all.has(text.slice(0, -1)))
-  );
+const NUMBER_BEHIND = /\d{1,15}$/;
+const PREFIX_CHARS_MAX = 24;
+/** Without a digit, and with a mark that parts it from the number. */
+const MARKED = /^\D+[-−_#/]$/;
+
+/** `PO-` and `990`; undefined: a text is something else, such as a number with a unit, or of several numbers. */
+function numberedIn(text: string): { prefix: string; number: string } | undefined {
+  const number = NUMBER_BEHIND.exec(text)?.[0] ?? '';
+  const prefix = text.slice(0, text.length - number.length);
+  const isName = number !== '' && prefix.length <= PREFIX_CHARS_MAX && /\p{L}/u.test(prefix) && MARKED.test(prefix);
+  return isName && numbersIn(text).every((one) => one === undefined) ? { prefix, number } : undefined;
+}
+
+/** Numbers behind the same text: `A-9`, `A-10`. */
+function numbered(seen: Seen): Scale | undefined {
+  const { operand, present } = seen;
+  const texts = ofShape(present, (text) => numberedIn(text) !== undefined);
+  const [prefix, ...others] = new Set(texts.map((text) => numberedIn(text)?.prefix));
+  if (prefix === undefined || others.length > 0 || texts.some((text) => formOf(text) !== undefined)) return undefined;
+  const way = (text: string) => {
+    const found = numberedIn(text);
+    return found?.prefix === prefix ? { of: '', key: Number(found.number) } : undefined;
+  };
+  const sql = `CAST(regexp_extract(${operand}, '[0-9]+$') AS BIGINT)`;
+  return { ways: [way], sql, said: `By its number: ${sql}.` };
 }

@@ -3,7 +3,7 @@ import { cut } from '../../../../contract/text.ts';
 import { quoteText } from '../names.ts';
 import { type Cast, isNumber, isTime } from './casts.ts';
 import { epochCall, unitOf } from './epochs.ts';
-import { formatsOf } from './time-formats.ts';
+import { type TimeWay, timeWays } from './times.ts';
 
 /** A value of a field of text, and whether a cast reads it. */
 export interface Sampled {
@@ -53,7 +53,10 @@ const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 /** A currency, or a unit, before or after a number, and the sign before that. */
 const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?)\s?/;
 const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}\.?)$/u;
-const withoutUnit = (text: string) => text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
+/** `PO-990`, in which the hyphen is no sign. */
+const NUMBERED = /^[A-Z]{2,4}[−-]\d+$/;
+const withoutUnit = (text: string) =>
+  NUMBERED.test(text) ? text : text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
 /** `1,200.50`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
 const POINTED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[,'’]\d\d\d?)*[,'’]\d\d\d)?(?:\.\d*)?[−-]?$/;
 /** `1.200,50`, `3 145,26`. */
@@ -119,50 +122,44 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
   return arePointed ? as(pointed) : areCommaed ? as(commaed) : undefined;
 }
 
-/** Times in a format that no cast reads; undefined: it is not known, or they have several. */
+/** Times in formats that no cast reads; undefined: they are not known. */
 function timeReading(cast: Cast, values: readonly Sampled[]): Reading | undefined {
   const { operand, type } = cast;
   const unread = values.filter((one) => !one.isRead);
   const [words, others] = [unread.filter((one) => !hasDigit(one)), unread.filter(hasDigit)];
-  const [first, ...rest] = others.map(({ text }) => new Set(formatsOf(text.trim())));
-  const fitting = [...(first ?? [])].filter((format) => rest.every((one) => one.has(format)));
-  const formats = likelier(fitting, others);
-  const [format = '', other] = formats;
-  if (formats.length === 0) return epochReading(cast, values, others);
-  const isShort = /%y/.test(format);
+  const texts = others.map(({ text }) => text);
+  const ways = likelier(timeWays(texts), texts);
+  const [way, other] = ways;
+  if (way === undefined) return epochReading(cast, values, others);
+  const isShort = way.formats.some((format) => format.includes('%y'));
   const isMixed = unread.length < values.length;
   const isDate = /^date$/i.test(type);
-  const read = (one: string) => {
-    const parsed = `${words.length > 0 || (isMixed && isShort) ? 'try_' : ''}strptime(${operand}, ${quoteText(one)})`;
+  const read = ({ formats }: TimeWay) => {
+    const given = formats.map(quoteText).join(', ');
+    const parsed = `${words.length > 0 || (isMixed && isShort) ? 'try_' : ''}strptime(${operand}, ${formats.length > 1 ? `[${given}]` : given})`;
     return isDate ? `CAST(${parsed} AS DATE)` : parsed;
   };
   if (other !== undefined) {
-    const ways = formats.map((one, at) => {
-      return `${at === 0 ? 'If' : 'if'} the ${FIRST.get(one.slice(0, 2)) ?? 'day'} is${at === 0 ? ' first' : ''}: ${read(one)}`;
-    });
-    const either = `${ways.join('; ')}.`;
+    const each = ways.map(
+      (one, at) => `${at === 0 ? 'If' : 'if'} the ${one.first} is${at === 0 ? ' first' : ''}: ${read(one)}`,
+    );
+    const either = `${each.join('; ')}.`;
     return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };
   }
   // A cast would take two digits of a year for all of it.
-  const both = isShort ? [read(format), tryCast(cast)] : [tryCast(cast), read(format)];
-  const sql = isMixed ? `coalesce(${both.join(', ')})` : read(format);
+  const both = isShort ? [read(way), tryCast(cast)] : [tryCast(cast), read(way)];
+  const sql = isMixed ? `coalesce(${both.join(', ')})` : read(way);
   return words.length === 0 ? { sql } : { sql, said: nullsSaid(cast, values, words) };
 }
 
-const FIRST: ReadonlyMap<string, string> = new Map([
-  ['%d', 'day'],
-  ['%m', 'month'],
-  ['%y', 'year'],
-]);
-
-/** Without the formats that are unlikely beside the others: of a year and a day, the latter has more values. */
-function likelier(formats: readonly string[], values: readonly Sampled[]): readonly string[] {
-  const years = formats.filter((format) => format.startsWith('%y'));
-  if (years.length === 0 || years.length === formats.length) return formats;
-  const parts = values.map(({ text }) => text.trim().split(/\D/, 3));
+/** Without the ways that are unlikely beside the others: of a year and a day, the latter has more values. */
+function likelier(ways: readonly TimeWay[], texts: readonly string[]): readonly TimeWay[] {
+  const years = ways.filter(({ first }) => first === 'year');
+  if (years.length === 0 || years.length === ways.length) return ways;
+  const parts = texts.map((text) => text.trim().split(/\D/, 3));
   const [first, last] = [0, 2].map((at) => new Set(parts.map((one) => one[at])).size);
-  if (first === last) return formats;
-  return Number(first) > Number(last) ? formats.filter((format) => !format.startsWith('%y')) : years;
+  if (first === last) return ways;
+  return Number(first) > Number(last) ? ways.filter(({ first: part }) => part !== 'year') : years;
 }
 
 /** Numbers of seconds since 1970, or of smaller units, that are text. */

@@ -58,7 +58,7 @@ function endOfKey(list: TokenList, index: number): number {
 }
 
 /** Where the operand before an operator begins: a path, a call, a bracket, a text, or one of these with its cast. */
-function operandStart(list: TokenList, end: number): number | undefined {
+export function operandStart(list: TokenList, end: number): number | undefined {
   const last = list[end - 1];
   let start: number;
   if (last?.kind === 'string' || last?.kind === 'parameter') start = end - 1;

@@ -16,6 +16,21 @@ export function countIfEdits(list: TokenList, index: number): Edit[] {
   ];
 }
 
+/**
+ * `APPROX_DISTINCT(x)` counts exactly: the engine's estimate is off by a fourth at times. A second argument, how far an
+ * estimate may be off, is left out.
+ */
+export function distinctEdits(list: TokenList, index: number): Edit[] {
+  const [call, open, first] = list.slice(index, index + 3);
+  const [end, last = end] = list.endsOf(index + 1);
+  if (!isMark(open, '(') || open === undefined || isMark(list[index - 1], '.') || isMark(first, ')')) return [];
+  return [
+    ...replacing(call, call, 'count'),
+    { start: open.end, end: open.end, text: wordOf(first) === 'distinct' ? '' : 'DISTINCT ' },
+    ...(end === last ? [] : replacing(list[end ?? -1], list[(last ?? 0) - 1], '')),
+  ];
+}
+
 /** Translates the letters of a time format that is a literal. */
 export function formatEdits(list: TokenList, index: number, translated: (literal: string) => string): Edit[] {
   const format = list[index + 2];
@@ -158,7 +173,9 @@ export function extractEdits(list: TokenList, index: number): Edit[] {
   const close = list[list.closeOf(index + 1)];
   if (!isMark(open, '(') || wordOf(from) !== 'from' || call === undefined || close === undefined) return [];
   const type = TYPES.get(wordOf(part));
-  if (type !== undefined) return [...replacing(call, from, 'CAST('), closing(close.start, ` AS ${type}`)];
+  const [before, after] = type === 'TIME' ? [`${TIME_OF}(`, ')'] : ['', ''];
+  if (type !== undefined)
+    return [...replacing(call, from, `CAST(${before}`), closing(close.start, `${after} AS ${type}`)];
   if (wordOf(part) === 'isoweek') return replacing(part, part, 'week');
   if (wordOf(part) !== 'dayofweek') return [];
   return [{ start: call.start, end: call.start, text: '(' }, closing(close.end, ' + 1)')];
@@ -186,4 +203,16 @@ export function extremeEdits(list: TokenList, index: number): Edit[] {
   const isUnpacked = starts.some((at) => isMark(list[at], '*') && wordOf(list[at + 1]) === 'columns');
   if ((ends.length <= EXTREMES_MAX && !isUnpacked) || isMark(list[index - 1], '.')) return [];
   return [...replacing(call, call, name), { start: open.end, end: open.end, text: '[' }, closing(close.start, ']')];
+}
+
+const UNIT = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/;
+
+/** `INTERVAL :d DAY`: the engine wants brackets around a parameter. */
+export function intervalEdits(list: TokenList, index: number): Edit[] {
+  const first = list[index + 1];
+  const last = isMark(first, ':') ? index + 2 : index + 1;
+  const end = list[last]?.end;
+  const isParameter = first?.kind === 'parameter' || (last > index + 1 && first?.end === list[last]?.start);
+  if (!isParameter || first === undefined || end === undefined || !UNIT.test(wordOf(list[last + 1]))) return [];
+  return [{ start: first.start, end: first.start, text: '(' }, closing(end, ')')];
 }

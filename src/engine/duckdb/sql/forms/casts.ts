@@ -1,7 +1,9 @@
 import { TO_INT, TRY_TO_INT } from '../compat/casts.ts';
+import { TIME_OF, TRY_TIME_OF } from '../compat/times.ts';
 import type { TokenList } from '../token-list.ts';
 import type { Token } from '../tokens.ts';
-import { type Edit, isMark, replacing, wordOf } from './edit.ts';
+import { operandStart } from './arrows.ts';
+import { closing, type Edit, isMark, replacing, wordOf } from './edit.ts';
 
 /*
  * Other SQL services know one kind of integer and one of number with a fraction, both of 64 bits, and call them INT and
@@ -43,9 +45,27 @@ export function castEdits(list: TokenList, index: number, isAsWritten: (token: T
   const type = list[as + 1];
   if (!isMark(list[index + 1], '(') || as === -1 || type === undefined || list[close] === undefined) return [];
   const plain = name === wordOf(call) ? [] : replacing(call, call, name);
+  if (as + 2 === close && wordOf(type) === 'time')
+    return [...plain, ...timeEdits(list, index + 2, as, name === 'cast' ? TIME_OF : TRY_TIME_OF)];
   if (isAsWritten(type)) return plain;
   if (as + 2 !== close || WIDE.get(wordOf(type)) !== 'BIGINT') return [...plain, ...wideWords(list, as + 1, close - 1)];
   return [...replacing(call, call, name === 'cast' ? TO_INT : TRY_TO_INT), ...replacing(list[as], type, '')];
+}
+
+/** `x::TIME`; the type is at `index`. */
+export function shortTimeEdits(list: TokenList, index: number): Edit[] {
+  const next = list[index + 1];
+  const isWhole = !isMark(next, '[') && !isMark(next, '(') && !['with', 'without'].includes(wordOf(next));
+  const start = isMark(list[index - 1], '::') && isWhole ? operandStart(list, index - 1) : undefined;
+  return start === undefined ? [] : timeEdits(list, start, index - 1, TIME_OF);
+}
+
+/** The time of day of what stands from one token to another, within the cast: a text or a parameter is cast as it is. */
+function timeEdits(list: TokenList, first: number, behind: number, macro: string): Edit[] {
+  const [from, last] = [list[first], list[behind - 1]];
+  const isPlain = from?.kind === 'string' || from?.kind === 'parameter' || isMark(from, ':');
+  if (from === undefined || last === undefined || isPlain) return [];
+  return [{ start: from.start, end: from.start, text: `${macro}(` }, closing(last.end, ')')];
 }
 
 /** Index of the AS before the type of a cast: the last one in its bracket, not in one inside. */

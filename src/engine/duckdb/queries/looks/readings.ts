@@ -1,12 +1,12 @@
-import { TEXT_SUCH_AS } from '../../../contract/errors.ts';
-import { cut } from '../../../contract/text.ts';
-import { isText, type Origin, type Sources } from '../gate/field-origins.ts';
-import { type Cast, isTime } from '../sql/corrections/casts.ts';
-import { hasDigit, type Reading, readingFor, type Sampled, unclearReading } from '../sql/corrections/readings.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
-import { sqlPath } from '../sql/references.ts';
-import { fieldName } from '../sql/syntax-hints.ts';
-import { type Data, engineType, rowsOf, valuesOf } from './text-values.ts';
+import { TEXT_SUCH_AS } from '../../../../contract/errors.ts';
+import { cut } from '../../../../contract/text.ts';
+import { isText, type Origin, type Sources } from '../../gate/field-origins.ts';
+import { type Cast, isTime } from '../../sql/corrections/casts.ts';
+import { hasDigit, type Reading, readingFor, type Sampled, unclearReading } from '../../sql/corrections/readings.ts';
+import { quoteName, quoteText } from '../../sql/names.ts';
+import { sqlPath } from '../../sql/references.ts';
+import { fieldName } from '../../sql/syntax-hints.ts';
+import { type Data, engineType, rowsOf, sampled, textsOf } from './samples.ts';
 
 /*
  * How a cast of text has to be, by the values of every field that feeds it: what the fields of a UNION, a join or a
@@ -45,11 +45,14 @@ export async function readingOf(
   isLeftOut: (text: string) => boolean = () => false,
 ): Promise<FieldReading | 'right' | undefined> {
   const texts = fields.filter(isText);
-  const sampledOf: { field: Origin; values: Sampled[] }[] = [];
-  for (const field of texts) {
-    const values = await valuesOf(field, cast.type, data);
-    sampledOf.push({ field, values: values.filter(({ text }) => !isLeftOut(text)) });
-  }
+  const seen = await textsOf(
+    texts.map((field) => ({ field, types: [cast.type] })),
+    data,
+  );
+  const sampledOf = texts.map((field, at) => {
+    const values = (seen[at] ?? []).map(sampled).filter(({ text }) => !isLeftOut(text));
+    return { field, values };
+  });
   const some = sampledOf.filter(({ values }) => values.length > 0);
   if (failing !== undefined && sampledOf.every(({ values }) => values.every(({ isRead }) => isRead))) {
     const [first = sampledOf[0]] = some;

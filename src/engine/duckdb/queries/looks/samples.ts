@@ -1,11 +1,11 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { resume } from '../connections/sessions.ts';
-import type { TextField } from '../gate/text-orders.ts';
-import { isTime } from '../sql/corrections/casts.ts';
-import type { Sampled } from '../sql/corrections/readings.ts';
-import { SHORT_YEAR } from '../sql/corrections/time-formats.ts';
-import { ITEM, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
-import { viewOf } from './stray-warnings.ts';
+import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api';
+import { resume } from '../../connections/sessions.ts';
+import type { TextField } from '../../gate/value-uses.ts';
+import { isTime } from '../../sql/corrections/casts.ts';
+import type { Sampled } from '../../sql/corrections/readings.ts';
+import { SHORT_YEAR } from '../../sql/corrections/times.ts';
+import { ITEM, type NamedTable, type Names, quoteName, quoteText } from '../../sql/names.ts';
+import { viewOf } from '../stray-warnings.ts';
 
 /**
  * Values of a field that are looked at before a cast of it is said to be right, of its first documents: so that it costs
@@ -40,32 +40,42 @@ export const dataOf = (names: Names, connection: DuckDBConnection): Data => ({
   viewOf: ({ workspace, name }) => viewOf(names, workspace, name),
 });
 
-/** Texts of a field, and whether a cast to a type reads them. */
-export async function valuesOf(field: TextField, asked: string, data: Data): Promise<Sampled[]> {
-  return (await readTexts(field, [asked], data, ROWS_MAX)).map(sampled);
+/** A text of a field. */
+export interface SeenText {
+  text: string;
+  /** Whether a cast to each of the types reads it, in their order. */
+  reads: readonly boolean[];
+}
+
+/** A field whose texts are read, and the types to which casts are tried. */
+export interface Sample {
+  field: TextField;
+  /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
+  within?: string;
+  types: readonly string[];
 }
 
 /** A text with whether a cast to the first type reads it. */
 export const sampled = ({ text, reads }: SeenText): Sampled => ({ text, isRead: reads[0] === true });
 
-/**
- * Texts of a field, and whether casts to some types read them: of some documents if these have enough of them, which takes a
- * third of the time, for what is asked of any query.
- */
-export async function fewTextsOf(field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> {
-  const few = await firstTextsOf(field, types, data);
-  return few.length >= FEW_VALUES ? few : readTexts(field, types, data, ROWS_MAX);
+/** Texts of fields, of as many documents as a cast of them may need. */
+export async function textsOf(samples: readonly Sample[], data: Data): Promise<SeenText[][]> {
+  return readTexts(samples, data, ROWS_MAX);
 }
 
-/** Those of its first documents. */
-export const firstTextsOf = (field: TextField, types: readonly string[], data: Data): Promise<SeenText[]> =>
-  readTexts(field, types, data, FEW_ROWS);
-
-/** A text of a field. */
-export interface SeenText {
-  text: string;
-  /** Whether a cast to each of the types reads it. */
-  reads: boolean[];
+/**
+ * Texts of fields: of some documents if these have enough of them, which takes a third of the time, for what is asked of any
+ * query. One statement reads all of them, and one those of which there are few.
+ */
+export async function fewTextsOf(samples: readonly Sample[], data: Data): Promise<SeenText[][]> {
+  const few = await readTexts(samples, data, FEW_ROWS);
+  const isFew = (at: number) => (few[at]?.length ?? 0) < FEW_VALUES;
+  const more = await readTexts(
+    samples.filter((_, at) => isFew(at)),
+    data,
+    ROWS_MAX,
+  );
+  return few.map((texts, at) => (isFew(at) ? (more.shift() ?? []) : texts));
 }
 
 /** What an expression of text has in some of the first documents that meet a condition. */
@@ -106,21 +116,40 @@ export async function rowsOf(connection: DuckDBConnection, sql: string): Promise
   }
 }
 
+/** The rows of SELECTs that have as many columns each, read by one statement; none if it fails. */
+export async function rowsOfEach(connection: DuckDBConnection, selects: readonly string[]): Promise<unknown[][][]> {
+  const found: unknown[][][] = selects.map(() => []);
+  if (selects.length === 0) return found;
+  const all = selects.map((sql, at) => `(SELECT ${at} AS f, * FROM (${sql}))`);
+  for (const [at, ...row] of await rowsOf(connection, all.join(' UNION ALL '))) found[Number(at)]?.push(row);
+  return found;
+}
+
 async function readTexts(
-  { table, path }: TextField,
-  types: readonly string[],
-  { connection, ...data }: Data,
+  samples: readonly Sample[],
+  { connection, viewOf: view }: Data,
   rows: number,
-): Promise<SeenText[]> {
+): Promise<SeenText[][]> {
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
-  const reads = types.map(
-    (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
+  const selects = samples.map(({ field: { table, path }, types, within }) => {
+    const reads = types.map(
+      (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
+    );
+    const field = fieldSql(path, view(table), rows);
+    const from =
+      within === undefined
+        ? field
+        : `SELECT CAST(TRY_CAST(v AS JSON)->${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
+    return `SELECT v[:${TEXT_CHARS_MAX}], [${reads.join(', ')}]::BOOLEAN[] FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
+  });
+  const found = await rowsOfEach(connection, selects);
+  return found.map((texts) =>
+    texts.map(([text, reads]) => ({
+      text: String(text),
+      reads: reads instanceof DuckDBListValue ? reads.items.map((one) => one === true) : [],
+    })),
   );
-  const from = fieldSql(path, data.viewOf(table), rows);
-  const sql = `SELECT ${[`v[:${TEXT_CHARS_MAX}]`, ...reads].join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
-  const rowsRead = await rowsOf(connection, sql);
-  return rowsRead.map(([text, ...flags]) => ({ text: String(text), reads: flags.map((one) => one === true) }));
 }
 
 /** The SELECT of a field's values as `v`, of the first documents. */

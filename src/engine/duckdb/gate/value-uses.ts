@@ -1,8 +1,10 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
+import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
-import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
 import {
   createOrigins,
   isAsked,
@@ -13,7 +15,9 @@ import {
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
+import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { Relations } from './query-columns.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -75,7 +79,7 @@ export interface MixedText {
 export type DayOf = Origin;
 
 /** What a statement does with fields that only their values can tell to be wrong. */
-export interface TextUses {
+export interface ValueUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
@@ -83,8 +87,11 @@ export interface TextUses {
   days: readonly DayOf[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
+  json: readonly JsonUse[];
 }
 
+/** How often expressions, tables and subqueries are looked into. */
+const LOOKS_MAX = 2_000;
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
 const CASTS_MAX = 24;
@@ -110,16 +117,13 @@ interface Walk extends AlikeUses {
 }
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function textUses(
-  tree: Node,
-  tables: ReadonlyMap<Node, NamedTable>,
-  queries: ReadonlyMap<Node, Node>,
-): TextUses {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
   // Nothing is stored that could be ordered.
-  if (tables.size === 0) return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
-  const types = createTimeTypes(tables, queries);
+  if (relations.tables.size === 0)
+    return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
+  const types = createTimeTypes(relations);
   const walk: Walk = {
-    origins: createOrigins(tables, queries),
+    origins: createOrigins(relations, LOOKS_MAX),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     casts: [],
@@ -157,7 +161,6 @@ export function textUses(
 }
 
 const EPOCHS_MAX = 3;
-const A_NUMBER = /^(?:U?(?:BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL.*|VARCHAR)$/;
 
 function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (node['class'] === 'COMPARISON') {
@@ -175,7 +178,7 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
   const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
   const [field] = fields;
-  if (field === undefined || isComputed || !fields.every(({ type }) => A_NUMBER.test(type))) return;
+  if (field === undefined || isComputed || !fields.every((one) => isText(one) || isNumberType(one.type))) return;
   walk.epochs.push({ written: field.written, fields, call, isApart: false });
 }
 
@@ -186,7 +189,6 @@ function bare(node: unknown): unknown {
 }
 
 const REPLACES = /^(?:replace|regexp_replace|translate)$/;
-const FRACTION = /^(?:DOUBLE|FLOAT|DECIMAL.*)$/;
 
 /** A text function that would also take the decimal points of numbers which a UNION has made text. */
 function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
@@ -195,7 +197,7 @@ function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (!REPLACES.test(call) || walk.mixed.length > 0 || !takesPoints(call, constantText(what))) return;
   const sources = sourcesOf(walk.origins, text, scope);
   const found = sources.fields.find(isText);
-  if (found === undefined || !sources.fields.some(({ type }) => FRACTION.test(type))) return;
+  if (found === undefined || !sources.fields.some(({ type }) => /^(?:DOUBLE|FLOAT|DECIMAL)/.test(type))) return;
   walk.mixed.push({ written: found.written, call, sources });
 }
 
@@ -262,13 +264,19 @@ interface CastNode {
   isTry: boolean;
 }
 
+/** What the time of day is taken of, within a cast to it. */
+function withoutMacro(operand: unknown): unknown {
+  const isMacro = isNode(operand) && [TIME_OF, TRY_TIME_OF].includes(textOf(operand['function_name']));
+  return isMacro ? nodesOf(operand['children'])[0] : operand;
+}
+
 /** What a cast casts, and to which type. */
 function castIn(node: Node): CastNode | undefined {
   const call = foldName(textOf(node['function_name']));
   if (call === TO_INT || call === TRY_TO_INT)
     return { operand: nodesOf(node['children'])[0], type: 'INT', isTry: call === TRY_TO_INT };
   if (node['class'] !== 'CAST') return undefined;
-  return { operand: node['child'], type: castType(node['cast_type']), isTry: node['try_cast'] === true };
+  return { operand: withoutMacro(node['child']), type: castType(node['cast_type']), isTry: node['try_cast'] === true };
 }
 
 function triedIn(node: Node): CastNode | undefined {

@@ -1,8 +1,9 @@
-import { strayRead } from '../../../contract/strays.ts';
-import { isText } from '../gate/field-origins.ts';
-import type { DayOf } from '../gate/text-orders.ts';
-import { ITEM } from '../sql/names.ts';
-import { type Data, fewTextsOf, textsWhere } from './text-values.ts';
+import { strayRead } from '../../../../contract/strays.ts';
+import { isText } from '../../gate/field-origins.ts';
+import type { DayOf } from '../../gate/value-uses.ts';
+import { ITEM } from '../../sql/names.ts';
+import type { Look } from './look.ts';
+import { type Data, textsWhere } from './samples.ts';
 
 /*
  * Days and hours of times that were written at an offset: those of a TIMESTAMPTZ are of UTC, and those of its text as written.
@@ -13,10 +14,20 @@ const OFFSETS_MAX = 2;
 /** Any time: its spelling has the zone. */
 const SOME_TIME = '2024-01-01 00:00:00.000000+00';
 
+/** Fields that are looked at. */
+const DAYS_MAX = 3;
+
+export const zones: Look = ({ days }, { data }) =>
+  days.slice(0, DAYS_MAX).map((part) => ({
+    kind: 'zone',
+    samples: isText(part) ? [{ field: part, types: [] }] : [],
+    said: async ([texts = []]) =>
+      zoneSaid(part, isText(part) ? offsetsIn(texts.map(({ text }) => text)) : await offsetsOf(part, data)),
+  }));
+
 /** What to say of a part of a time; undefined: its values were written in UTC, as far as is known. */
-export async function zoneSaid(part: DayOf, data: Data): Promise<string | undefined> {
+function zoneSaid(part: DayOf, offsets: readonly string[]): string | undefined {
   const { written: x } = part;
-  const offsets = isText(part) ? await offsetsOfText(part, data) : await offsetsOf(part, data);
   const [offset] = offsets;
   if (offset === undefined) return undefined;
   const at = `written at ${offsets.join(' and ')}`;
@@ -47,10 +58,6 @@ async function offsetsOf({ table, path }: DayOf, data: Data): Promise<string[]> 
   const hasOthers = place !== undefined && [...(table.strays ?? [])].some((column) => column === path[0]);
   const others = hasOthers ? await textsWhere(strayRead(place), '_strays IS NOT NULL', table, data) : [];
   return offsetsIn([...own, ...others]);
-}
-
-async function offsetsOfText(field: DayOf, data: Data): Promise<string[]> {
-  return offsetsIn((await fewTextsOf(field, [], data)).map(({ text }) => text));
 }
 
 function offsetsIn(texts: readonly string[]): string[] {

@@ -1,11 +1,8 @@
-import type { JsonValue } from '../../../contract/json/json.ts';
-import type { TextEquality, TextGroup } from '../gate/text-alike.ts';
-import type { TextUses } from '../gate/text-orders.ts';
-import { alikeSql, differenceOf, plainSql, plainText } from '../sql/invisible.ts';
-import { quoteText } from '../sql/names.ts';
-import type { Typed } from '../values/typed-json.ts';
-import { otherText } from './order-warnings.ts';
-import { type Data, fewTextsOf, nearTexts, TEXT_CHARS_MAX } from './text-values.ts';
+import type { TextEquality } from '../../gate/text-alike.ts';
+import { alikeSql, differenceOf, plainSql, plainText } from '../../sql/invisible.ts';
+import { quoteText } from '../../sql/names.ts';
+import { type Asked, type Look, otherText, type Question } from './look.ts';
+import { type Data, nearTexts, TEXT_CHARS_MAX } from './samples.ts';
 
 /*
  * Values that look alike and are not the same: a text that no document has though some have nearly the same, and groups that
@@ -25,22 +22,35 @@ export function isEmpty(rows: readonly (readonly unknown[])[]): boolean {
   return more.length === 0 && first.every((value) => value === null || (value !== '' && Number(value) === 0));
 }
 
-/** Says of an answer which values look alike that it has apart; or, if it is empty, that there are others than those asked for. */
-export async function alikeWarnings(
-  { equalities, groups }: TextUses,
-  rows: readonly (readonly JsonValue[])[],
-  values: ReadonlyMap<string, Typed>,
-  data: Data,
-): Promise<string[]> {
-  const asked = isEmpty(rows) ? equalities.slice(0, EQUALITIES_MAX) : [];
-  const said: (string | undefined)[] = [];
-  for (const one of asked) said.push(await nearSaid(one, values, data));
-  const isShown = ({ column }: TextGroup) => column !== undefined;
-  // Only what the answer does not have costs a look.
-  const looked = groups.filter((group) => !isShown(group)).slice(0, GROUPS_MAX);
-  for (const group of [...groups.filter(isShown), ...looked]) said.push(await alikeSaid(group, rows, data));
-  return said.flatMap((one) => one ?? []);
-}
+/** Texts that an empty answer asked for, and others that fields have. */
+export const near: Look = ({ equalities }, { rows, values, data }) =>
+  isEmpty(rows)
+    ? equalities
+        .slice(0, EQUALITIES_MAX)
+        .map((one) => ({ kind: 'alike', samples: [], said: () => nearSaid(one, values, data) }))
+    : [];
+
+/** Groups of an answer that look alike. Only those that it does not show cost a look. */
+export const alike: Look = ({ groups }, { rows }) => {
+  const shown = groups.flatMap(({ column, written }): Question[] => {
+    if (column === undefined) return [];
+    const texts = () =>
+      rows.slice(0, ROWS_MAX).flatMap((row) => (typeof row[column] === 'string' ? [row[column]] : []));
+    return [{ kind: 'alike', samples: [], said: () => alikeSaid(written, texts()) }];
+  });
+  const hidden = groups.filter(({ column }) => column === undefined).slice(0, GROUPS_MAX);
+  return [
+    ...shown,
+    ...hidden.map((field): Question => {
+      const said: Question['said'] = ([texts = []]) =>
+        alikeSaid(
+          field.written,
+          texts.map(({ text }) => text).filter((text) => text.length < TEXT_CHARS_MAX),
+        );
+      return { kind: 'alike', samples: [{ field, types: [] }], said };
+    }),
+  ];
+};
 
 /**
  * A text as it is compared with others: in one case, without what a spreadsheet writes around it, and zeros before it. NULL if
@@ -49,11 +59,7 @@ export async function alikeWarnings(
 const NEAR = (sql: string) =>
   `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
-async function nearSaid(
-  equality: TextEquality,
-  values: ReadonlyMap<string, Typed>,
-  data: Data,
-): Promise<string | undefined> {
+async function nearSaid(equality: TextEquality, values: Asked['values'], data: Data): Promise<string | undefined> {
   const texts = equality.others.flatMap((other) => otherText(other, values) ?? []);
   const { written } = equality;
   const isOdd = (text: string) => text.trim() === '' || text.length > TEXT_CHARS_MAX || text.includes('\0');
@@ -69,16 +75,7 @@ async function nearSaid(
   return `${written} has no value ${texts.map(quoteText).join(' or ')} in the documents that were looked at, but has ${shown.join(', ')}.`;
 }
 
-async function alikeSaid(
-  group: TextGroup,
-  rows: readonly (readonly JsonValue[])[],
-  data: Data,
-): Promise<string | undefined> {
-  const { column, written } = group;
-  const texts =
-    column === undefined
-      ? (await fewTextsOf(group, [], data)).map(({ text }) => text).filter((text) => text.length < TEXT_CHARS_MAX)
-      : rows.slice(0, ROWS_MAX).flatMap((row) => (typeof row[column] === 'string' ? [row[column]] : []));
+function alikeSaid(written: string, texts: readonly string[]): string | undefined {
   const [first, other] = firstAlike(texts) ?? [];
   if (first === undefined || other === undefined) return undefined;
   const all = texts.filter((text) => plainText(text) === plainText(first));

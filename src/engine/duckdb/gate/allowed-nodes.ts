@@ -1,0 +1,10 @@
+/** Allowed nodes of the engine's tree. Anything not listed here is refused. */
+export const EXPRESSIONS = new Set(
+  `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
+  PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
+);
+/** Relations, modifiers and orders that are harmless if what they contain is. */
+export const PLAIN = new Set(
+  `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
+  DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
+);

@@ -1,0 +1,297 @@
+import { VALUES_OF } from '../sql/compat.ts';
+import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
+import type { Splice } from '../sql/splices.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
+import { constantOf, constantText, isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
+import { type Computed, createOrigins, isField, type Leaf, leavesOf, type Origins } from './field-origins.ts';
+import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { Relations } from './query-columns.ts';
+import { castType } from './time-types.ts';
+
+/*
+ * JSON that a statement computes, and what it does with it as if it were a number or a text: to the engine JSON is its own
+ * text, in which 9 comes behind 10 and a text has quotes.
+ */
+
+/** The field that JSON is read of, and the path into its text. */
+export interface JsonSource {
+  table: NamedTable;
+  path: readonly string[];
+  /** `$."k"`. */
+  within: string;
+}
+
+/** JSON whose text is put in order, or is given to a function of text. */
+export interface JsonUse {
+  /** As SQL, if that is short. */
+  written: string | undefined;
+  /** The function of text; undefined: its values are put in order. */
+  call: string | undefined;
+  /** Undefined: it is made of something else than one field. */
+  source: JsonSource | undefined;
+}
+
+/** Functions that give JSON; the first argument of those that step into it is what they read. */
+const STEPS = /^(?:->|json_extract|json_extract_path)$/;
+const READS = /^(?:json_parse|json)$/;
+const MAKES =
+  /^(?:to_json|json_object|json_array|json_merge_patch|json_group_(?:array|object)|object|merge|erase|json_quote|row_to_json|array_to_json)$/;
+/** Lists of JSON, by how many steps lead to one. */
+const LISTS: ReadonlyMap<string, number> = new Map([
+  ['items', 2],
+  [VALUES_OF, 1],
+]);
+
+/** To the parser `j->'k'` is the same as a lambda. */
+const callOf = (node: Node) =>
+  node['class'] === 'LAMBDA' ? '->' : node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+const argumentsOf = (node: Node) =>
+  node['class'] === 'LAMBDA' ? [node['lhs'], node['expr']].filter(isNode) : nodesOf(node['children']);
+
+function isJsonLeaf(leaf: Leaf): boolean {
+  if (isField(leaf)) return leaf.type === 'JSON';
+  const { node, rest } = leaf;
+  if (node['class'] === 'CAST') return castType(node['cast_type']) === 'JSON';
+  const call = callOf(node);
+  const steps = LISTS.get(call);
+  return steps === undefined ? [STEPS, READS, MAKES].some((calls) => calls.test(call)) : rest.length >= steps;
+}
+
+interface Walk {
+  origins: Origins;
+  found: JsonUse[];
+  splices: Splice[];
+  bytes: Buffer;
+}
+
+/** What JSON an expression is; none: it may be something else. */
+function jsonIn(walk: Walk, node: unknown, scope: Scope | undefined): readonly Leaf[] {
+  if (!isNode(node) || node['class'] === 'CONSTANT' || node['class'] === 'PARAMETER') return [];
+  const leaves = leavesOf(walk.origins, node, scope);
+  return leaves.every(isJsonLeaf) ? leaves : [];
+}
+
+const LOOKS_MAX = 2_000;
+const USES_MAX = 6;
+const MAY_BE_JSON = /->|json|\b(?:items|object|merge|erase|values)\b|o_vals/i;
+
+/**
+ * What a statement does with JSON. Literals beside it get the spelling in which they compare as they are meant: a number as
+ * a DOUBLE, to which the engine then casts the JSON, and a text that is no JSON as JSON; the tree is changed with them.
+ */
+export function jsonUses(
+  tree: Node,
+  relations: Relations,
+  bytes: Buffer,
+): { uses: readonly JsonUse[]; splices: readonly Splice[] } {
+  const hasField = [...relations.tables.values()].some((table) => (table.jsonFields?.().size ?? 0) > 0);
+  if (!hasField && !MAY_BE_JSON.test(bytes.toString())) return { uses: [], splices: [] };
+  const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), found: [], splices: [], bytes };
+  for (const [node, scope] of nodesWithScope(tree)) {
+    if (walk.origins.looksLeft < 0) break;
+    noteCompared(walk, node, scope);
+    noteCall(walk, node, scope);
+    noteSorted(walk, node, scope);
+  }
+  return { uses: walk.found, splices: walk.splices };
+}
+
+/** An expression, and what it is compared with. */
+function comparedIn(node: Node): [unknown, readonly unknown[]][] {
+  const { left, right, input, lower, upper } = node;
+  const [first, ...others] = nodesOf(node['children']);
+  if (node['class'] === 'BETWEEN') return [[input, [lower, upper]]];
+  if (/^COMPARE_(?:NOT_)?IN$/.test(textOf(node['type']))) return [[first, others]];
+  return node['class'] === 'COMPARISON'
+    ? [
+        [left, [right]],
+        [right, [left]],
+      ]
+    : [];
+}
+
+const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN|(?:NOT_)?BETWEEN)/;
+
+function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
+  for (const [side, others] of comparedIn(node)) {
+    const constants = others.filter((one): one is Node => constantOf(one) !== undefined);
+    const isOrder = IS_ORDER.test(textOf(node['type']));
+    if (constants.length === 0 && !isOrder) continue;
+    const json = jsonIn(walk, side, scope);
+    if (json.length === 0) continue;
+    const isNumber = constants.every((one) => isNumberType(typeOfConstant(one)));
+    const isText = constants.every((one) => typeOfConstant(one) === 'VARCHAR');
+    if (constants.length === others.length && (isNumber || isText))
+      for (const one of constants) respell(walk, one, isNumber);
+    const beside = others.filter((one) => !constants.includes(one as Node));
+    const isOfTexts = constants.length > 0 ? isText : beside.some((one) => jsonIn(walk, one, scope).length > 0);
+    if (isOrder && isOfTexts) note(walk, side, json);
+  }
+}
+
+const typeOfConstant = ({ value }: Node) => (isNode(value) && isNode(value['type']) ? textOf(value['type']['id']) : '');
+
+/** A number as SQL, with its sign. */
+const A_NUMBER = /^-?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?![\w.])/;
+const LITERAL_BYTES = 40;
+
+function respell(walk: Walk, constant: Node, isNumber: boolean): void {
+  const at = offsetOf(constant);
+  const held = constant['value'];
+  if (at === undefined || !isNode(held)) return;
+  if (isNumber) {
+    const [literal] = A_NUMBER.exec(walk.bytes.toString('utf8', at, at + LITERAL_BYTES)) ?? [];
+    if (literal === undefined || typeOfConstant(constant) === 'DOUBLE') return;
+    walk.splices.push({ at, length: literal.length, text: `${literal}e0` });
+    constant['value'] = { ...held, type: { id: 'DOUBLE' }, value: Number(literal) };
+    return;
+  }
+  const text = textOf(held['value']);
+  const literal = quoteText(text);
+  const length = Buffer.byteLength(literal);
+  if (isJson(text) || walk.bytes.toString('utf8', at, at + length) !== literal) return;
+  const value = JSON.stringify(text);
+  walk.splices.push({ at, length, text: quoteText(value) });
+  constant['value'] = { ...held, value };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Functions that order the values of an argument, by its place; undefined: of all of them. */
+const FIRST = /^(?:min|max|median|quantile(?:_disc)?)$/;
+const SECOND = /^(?:arg_?(?:min|max)(?:_null)?|(?:min|max)_by)$/;
+const ALL = /^(?:greatest|least)$/;
+/** Functions of text, to which JSON is its own. */
+const OF_TEXT: ReadonlySet<string> = new Set(
+  `~~ !~~ ~~* !~~* || like_escape ilike_escape not_like_escape not_ilike_escape length len strlen char_length concat
+  concat_ws upper ucase lower lcase initcap reverse substr substring left right replace contains starts_with ends_with
+  prefix suffix strpos instr position split_part string_split string_agg listagg group_concat regexp_matches
+  regexp_full_match regexp_like regexp_replace regexp_extract regexp_extract_all regexp_split_to_array md5 sha1 sha256
+  trim ltrim rtrim lpad rpad`.split(/\s+/),
+);
+const OPERATORS: ReadonlyMap<string, string> = new Map([
+  ['~~', 'LIKE'],
+  ['!~~', 'NOT LIKE'],
+  ['~~*', 'ILIKE'],
+  ['!~~*', 'NOT ILIKE'],
+]);
+
+function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
+  if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
+  const name = foldName(textOf(node['function_name']));
+  const children = nodesOf(node['children']);
+  const places = FIRST.test(name)
+    ? [0, 1]
+    : SECOND.test(name)
+      ? [1, 2]
+      : ALL.test(name)
+        ? [0, children.length]
+        : [0, 0];
+  for (const one of children.slice(...places)) note(walk, one, jsonIn(walk, one, scope));
+  if (OF_TEXT.has(name))
+    for (const one of children) note(walk, one, jsonIn(walk, one, scope), OPERATORS.get(name) ?? name);
+  const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
+  for (const { expression } of nodesOf(orders)) note(walk, expression, jsonIn(walk, expression, scope));
+}
+
+/** What a query is sorted by: an item by its number, its alias, or something else. */
+function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
+  if (query['type'] !== 'SELECT_NODE') return;
+  const scope = { select: query, outer };
+  const items = nodesOf(query['select_list']);
+  for (const { orders } of nodesOf(query['modifiers'])) {
+    for (const { expression } of nodesOf(orders)) {
+      if (!isNode(expression)) continue;
+      const [name = '', ...more] = expression['class'] === 'COLUMN_REF' ? textsOf(expression['column_names']) : [];
+      const isItem = ({ alias }: Node) =>
+        more.length === 0 && name !== '' && foldName(textOf(alias)) === foldName(name);
+      const by = items[Number(constantOf(expression) ?? 0) - 1] ?? items.find(isItem) ?? expression;
+      note(walk, by, jsonIn(walk, by, scope));
+    }
+  }
+}
+
+function note(walk: Walk, node: unknown, json: readonly Leaf[], call?: string): void {
+  const [leaf] = json;
+  // Of a field that is JSON itself, `field-reads.ts` tells.
+  if (
+    leaf === undefined ||
+    isField(leaf) ||
+    json.some(isField) ||
+    isKeyOfItems(node, leaf) ||
+    walk.found.length >= USES_MAX
+  )
+    return;
+  const written = writtenOf(node);
+  const source = json.length > 1 ? undefined : sourceOf(walk.origins, leaf, '');
+  const isKnown = walk.found.some(
+    (one) => one.written === written && (one.call === undefined) === (call === undefined),
+  );
+  if (!isKnown) walk.found.push({ written, call, source });
+}
+
+/** The key of a pair of ITEMS, which is text; behind another name it is not known. */
+function isKeyOfItems(node: unknown, leaf: Computed): boolean {
+  if (callOf(leaf.node) !== 'items') return false;
+  const key = isNode(node) ? constantOf(nodesOf(node['children'])[1]) : undefined;
+  return typeof key !== 'number' || key === 1;
+}
+
+/** The field that JSON is read of; `within` are the steps behind those of the leaf. */
+function sourceOf(origins: Origins, { node, scope, rest }: Computed, within: string): JsonSource | undefined {
+  if (rest.includes(ITEM)) return undefined;
+  const call = callOf(node);
+  const [of, key] = argumentsOf(node);
+  const own = STEPS.test(call) ? stepOf(constantText(key)) : READS.test(call) ? '' : undefined;
+  const steps = `${own ?? ''}${rest.map((step) => `.${quoteName(step)}`).join('')}${within}`;
+  const leaves = own === undefined ? [] : leavesOf(origins, of, scope);
+  const [leaf] = leaves;
+  if (leaf === undefined || leaves.length > 1) return undefined;
+  if (!isField(leaf)) return sourceOf(origins, leaf, steps);
+  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON';
+  return isRead ? { table: leaf.table, path: leaf.path, within: `$${steps}` } : undefined;
+}
+
+/** A key, or a path, as a step of a path; undefined: that is not clear. */
+function stepOf(key: string | undefined): string | undefined {
+  if (key === undefined || key.startsWith('/')) return undefined;
+  return key.startsWith('$') ? key.slice(1) : `.${quoteName(key)}`;
+}
+
+const WRITTEN_MAX = 60;
+
+/** An expression as SQL, as far as it is a path into a column or into what a call reads. */
+function writtenOf(node: unknown): string | undefined {
+  const text = isNode(node) ? pathOf(node) : undefined;
+  return text !== undefined && text.length <= WRITTEN_MAX ? text : undefined;
+}
+
+function pathOf(node: Node): string | undefined {
+  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']).map(fieldName).join('.');
+  const [of, key] = argumentsOf(node);
+  const inner = of && pathOf(of);
+  const call = callOf(node);
+  if (inner === undefined) return undefined;
+  if (READS.test(call) || call === 'to_json') return `${call}(${inner})`;
+  const text = constantText(key);
+  if (STEPS.test(call))
+    return text === undefined
+      ? undefined
+      : `${call === '->' ? `(${inner}->` : `${call}(${inner}, `}${quoteText(text)})`;
+  const isAccess = /^(?:ARRAY|STRUCT)_EXTRACT$/.test(textOf(node['type'])) || /^(?:struct|array)_extract$/.test(call);
+  if (!isAccess) return undefined;
+  const index = constantOf(key);
+  return text === undefined
+    ? index === undefined
+      ? undefined
+      : `${inner}[${String(index)}]`
+    : `${inner}.${fieldName(text)}`;
+}

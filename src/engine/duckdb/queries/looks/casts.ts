@@ -1,0 +1,84 @@
+import { TEXT_SUCH_AS } from '../../../../contract/errors.ts';
+import { isText, type Sources } from '../../gate/field-origins.ts';
+import type { TextCast } from '../../gate/value-uses.ts';
+import { type Cast, isTime } from '../../sql/corrections/casts.ts';
+import { hasDigit, nullsSaid } from '../../sql/corrections/readings.ts';
+import { hasShortYear } from '../../sql/corrections/times.ts';
+import { isMissing } from '../../sql/missing.ts';
+import { quoteText } from '../../sql/names.ts';
+import type { Look } from './look.ts';
+import { readingOf } from './readings.ts';
+import { type Data, type Sample, sampled } from './samples.ts';
+
+/*
+ * Casts of text that give something else than is meant, or NULL, for some of its values.
+ */
+
+/** Casts that are looked at. */
+const CASTS_MAX = 3;
+
+const textsIn = ({ sources, type }: TextCast): Sample[] =>
+  sources.fields.filter(isText).map((field) => ({ field, types: [type] }));
+
+/** Which values of a field a TRY_CAST makes NULL, and what reads them; nothing of words. */
+export const lostByCasts: Look = ({ casts }, { data }) =>
+  casts
+    .filter(({ isTry, isAsked }) => isTry && !isAsked)
+    .slice(0, CASTS_MAX)
+    .map((cast) => ({
+      kind: 'lost',
+      samples: textsIn(cast),
+      async said(texts) {
+        const { written: operand, type, sources } = cast;
+        const asked: Cast = { operand, type };
+        for (const values of texts.map((some) => some.map(sampled))) {
+          const lost = values.filter((one) => !one.isRead && hasDigit(one));
+          if (isTime(type) && lost.some(({ text }) => hasShortYear(text))) return undefined;
+          if (lost.length > 0)
+            return `${nullsSaid(asked, values, lost)}.${await howToRead(asked, sources, data, true)}`;
+        }
+        return undefined;
+      },
+    }));
+
+/** Which values of a field a cast takes for days of the first century. */
+export const shortYears: Look = ({ casts }, { data }) =>
+  casts
+    .filter(({ type, isTry, isAsked }) => isTime(type) && !(isTry && isAsked))
+    .slice(0, CASTS_MAX)
+    .map((cast) => ({
+      kind: 'time',
+      samples: textsIn(cast),
+      async said(texts) {
+        const { written: operand, type, isTry, sources } = cast;
+        const taken = texts.flat().find(({ text }) => hasShortYear(text));
+        if (taken === undefined) return undefined;
+        const how = await howToRead({ operand, type }, sources, data, isTry);
+        return `${operand}${TEXT_SUCH_AS}${quoteText(taken.text)}, whose first number a cast takes for the year: years below 100 are wrong.${how}`;
+      },
+    }));
+
+/** Text in which a function also replaces the points of the numbers that a UNION has put beside it. */
+export const replacedPoints: Look = ({ mixed }, { data }) =>
+  mixed.map(({ written, call, sources }) => ({
+    kind: 'lost',
+    samples: [],
+    async said() {
+      const reading = await readingOf({ operand: written, type: 'DOUBLE' }, sources, data);
+      if (reading === undefined || reading === 'right' || reading.apart === undefined) return undefined;
+      return `${call} also takes the decimal points of what is a number. ${reading.said ?? ''}`;
+    },
+  }));
+
+/** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */
+async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolean): Promise<string> {
+  const reading = await readingOf(cast, sources, data, undefined, isMissing);
+  if (reading === undefined || reading === 'right' || reading.sql === `TRY_CAST(${cast.operand} AS ${cast.type})`)
+    return '';
+  if (reading.sql !== undefined) return ` ${isTry ? triedSql(reading.sql) : reading.sql} reads them.`;
+  const how = reading.apart === undefined ? reading.ways : reading.said;
+  return how === undefined ? '' : ` ${how}`;
+}
+
+/** Words among the values are to be NULL, as with the cast that there was. */
+const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');

@@ -1,0 +1,47 @@
+import type { ValueUses } from '../../gate/value-uses.ts';
+import { alike, near } from './alike.ts';
+import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
+import { zones } from './days.ts';
+import { epochUnits } from './epochs.ts';
+import { farTimes } from './far-times.ts';
+import { json } from './json.ts';
+import type { Asked, Kind, Look } from './look.ts';
+import { orders } from './orders.ts';
+import { fewTextsOf } from './samples.ts';
+
+/**
+ * All that an answer is looked at for, in the order in which it is said: each has what of the statement triggers it, the
+ * fields whose texts it reads, and what it says.
+ */
+const LOOKS: readonly Look[] = [
+  near,
+  alike,
+  orders,
+  lostByCasts,
+  shortYears,
+  replacedPoints,
+  epochUnits,
+  zones,
+  json,
+  farTimes,
+];
+
+/** Warnings of one kind. */
+const WARNINGS_MAX = 3;
+
+/** What an answer's values have that the author of its statement does not expect. */
+export async function lookAt(uses: ValueUses, asked: Asked): Promise<string[]> {
+  const questions = LOOKS.flatMap((look) => look(uses, asked));
+  const samples = questions.flatMap((question) => question.samples);
+  const texts = await fewTextsOf(samples, asked.data);
+  const said = new Map<string, Kind>();
+  const countOf = (kind: Kind) => [...said.values()].filter((one) => one === kind).length;
+  for (const question of questions) {
+    const own = texts.splice(0, question.samples.length);
+    // What is known of the fields says more than the times of an answer.
+    if (countOf(question.kind) >= WARNINGS_MAX || (question.kind === 'farTime' && countOf('time') > 0)) continue;
+    const warning = await question.said(own);
+    if (warning !== undefined) said.set(warning, question.kind);
+  }
+  return [...said.keys()];
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine, true);
+  await engine.addDocuments(
+    't',
+    [9, 12.4, 12].map((k, at) =>
+      doc(String(at), {
+        payload: JSON.stringify({ k, two: 10 + at, name: `n${at}`, nested: { v: 7, 'a b': k } }),
+        attrs: { color: at === 0 ? 'red' : 'blue', weight: k },
+        n: at,
+      }),
+    ),
+  );
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const K = 'JSON_PARSE(payload).k';
+
+describe('JSON that a statement computes', () => {
+  test('compares with a literal as what it holds', async () => {
+    const conditions: [string, number][] = [
+      [`${K} > 9.5`, 2],
+      [`${K} > 12`, 1],
+      [`${K} = 12`, 1],
+      [`12 <= ${K}`, 2],
+      [`${K} BETWEEN 9 AND 12.3`, 2],
+      [`${K} IN (9, 12.4)`, 2],
+      [`${K} > -3`, 3],
+      ["JSON_PARSE(payload).name = 'n1'", 1],
+      ["JSON_PARSE(payload).name NOT IN ('n1', 'n2')", 1],
+      ["json_extract(payload, '$.name') <> 'n1'", 2],
+      ["attrs->'color' = 'red'", 1],
+      ["'red' <> attrs->'color'", 2],
+      ["(attrs->'color') NOT IN ('red', 'q')", 2],
+      ["attrs->'color' NOT IN ('red', 'q')", 2],
+      ["len(list_filter(ITEMS(attrs), lambda kv: kv[1] = 'color' AND kv[2] = 'red')) = 1", 1],
+    ];
+    for (const [condition, count] of conditions) {
+      const { rows, warnings } = await engine.query({ sql: `SELECT count(*) FROM docs WHERE ${condition}` });
+      expect([rows, warnings], condition).toEqual([[[count]], []]);
+    }
+    const items =
+      "SELECT kv[1], n FROM docs, UNNEST(ITEMS(attrs) AS kv) WHERE kv[1] = 'color' ORDER BY kv[1], n LIMIT 1";
+    expect(await engine.query({ sql: items })).toMatchObject({ rows: [['color', 0]], warnings: [] });
+  });
+
+  const asNumber = (x: string, pair = '12.4 comes before 9') =>
+    `${x} is JSON, compared and ordered by its text: ${pair}. As a number: CAST(${x} AS DOUBLE).`;
+  const k = 'json_parse(payload).k';
+  const unknown = (x: string) =>
+    `${x} is JSON, compared and ordered by its text, in which 10 comes before 9: CAST(${x} AS DOUBLE) is the number, (${x}->>'$') the text.`;
+
+  test.each<[string, string[]]>([
+    [`SELECT max(${K}) FROM docs`, [asNumber(k)]],
+    [`SELECT max_by(n, ${K}), min_by(n, ${K}) FROM docs`, [asNumber(k)]],
+    [`SELECT count(*) FROM docs WHERE ${K} > JSON_PARSE(payload).nested.v`, [asNumber(k)]],
+    [`SELECT row_number() OVER (ORDER BY ${K} DESC) FROM docs`, [asNumber(k)]],
+    [`WITH t AS (SELECT JSON_PARSE(payload) AS p FROM docs) SELECT max(p.k) FROM t`, [asNumber('p.k')]],
+    [`SELECT ${K} AS k FROM docs ORDER BY k`, [asNumber(k)]],
+    [`SELECT n FROM docs ORDER BY payload->'$.nested."a b"'`, [asNumber(`(payload->'$.nested."a b"')`)]],
+    ['SELECT max(kv[2]) FROM docs, UNNEST(ITEMS(attrs) AS kv)', [unknown('kv[2]')]],
+    [
+      "SELECT n FROM docs WHERE JSON_PARSE(payload).name LIKE 'n%'",
+      [
+        "json_parse(payload).name is JSON: to LIKE its text has quotes around it. Without them: (json_parse(payload).name->>'$').",
+      ],
+    ],
+    // Numbers of one width, texts, casts, and what only passes JSON on.
+    ['SELECT max(JSON_PARSE(payload).two), min(JSON_PARSE(payload).name) FROM docs ORDER BY 1', []],
+    [`SELECT max(CAST(${K} AS DOUBLE)), max(length(payload->>'$.name')), any_value(${K}) FROM docs`, []],
+    [`SELECT length(${K}), count(DISTINCT ${K}) FROM docs GROUP BY ${K}`, []],
+  ])('is told where its text is put in order: %s', async (sql, warnings) => {
+    expect((await engine.query({ sql })).warnings).toEqual(warnings);
+  });
+});
