@@ -21,11 +21,16 @@ const OLDS = 'temp.rows_olds';
 /** Documents that are stored in one transaction: some tenths of a second. */
 const DOCUMENTS_AT_ONCE = 5_000;
 
-export interface PartToAdd {
+/** Rows that go into a table. */
+interface PartToInsert {
   relation: Relation;
   part: Part;
   plan: RowsPlan;
   refused: readonly number[] | undefined;
+  options: Pick<RowsOptions, 'reserveIds' | 'onNews'>;
+}
+
+export interface PartToAdd extends PartToInsert {
   options: RowsOptions;
   progress: RowsProgress;
 }
@@ -35,15 +40,33 @@ export interface PartToAdd {
  * of which a value does not fit its column: `storeOthers` stores them.
  */
 export async function addPart(context: WritesContext, table: Table, adding: PartToAdd): Promise<DuckDBValue[][]> {
+  const { progress } = adding;
+  const added = await insertRows(context, table, adding);
+  progress.added += added.added;
+  progress.replaced += added.replaced;
+  progress.repeated += added.repeated;
+  progress.withoutId += added.withoutId;
+  return added.others;
+}
+
+/** The same; `finish` does in the same transaction what else is to be done, given the table as it is then. */
+export async function insertRows(
+  context: WritesContext,
+  table: Table,
+  adding: PartToInsert,
+  finish?: (sql: Sql, table: Table, added: AddedRows) => Promise<void>,
+): Promise<AddedRows> {
   const { catalog, locks, transaction, shortcuts } = context;
-  const { plan, part, options, progress } = adding;
+  const { plan, part, options } = adding;
   const isWider = plan.shape !== table.shape;
   const after = isWider ? tableOf(table, plan.shape) : table;
   const run = async () => {
     shortcuts.knownIds.forget(table.id);
     return await transaction(async (sql) => {
       if (isWider) await alterTable(sql, context, table, { after, retyped: [] });
-      return part.rows === 0 ? NOTHING_ADDED : await insertPart(sql, after, adding);
+      const added = part.rows === 0 ? NOTHING_ADDED : await insertPart(sql, after, adding);
+      await finish?.(sql, after, added);
+      return added;
     });
   };
   const news = await fieldNewsOf(table.shape, plan.shape, []);
@@ -55,14 +78,10 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
       })
     : await run();
   if (news !== undefined) options.onNews?.(news);
-  progress.added += added.added;
-  progress.replaced += added.replaced;
-  progress.repeated += added.repeated;
-  progress.withoutId += added.withoutId;
-  return added.others;
+  return added;
 }
 
-interface AddedRows {
+export interface AddedRows {
   added: number;
   replaced: number;
   repeated: number;
@@ -76,7 +95,7 @@ const NOTHING_ADDED: AddedRows = { added: 0, replaced: 0, repeated: 0, withoutId
 async function insertPart(
   sql: Sql,
   table: Table,
-  { relation, part, plan, refused, options }: PartToAdd,
+  { relation, part, plan, refused, options }: PartToInsert,
 ): Promise<AddedRows> {
   const { key } = relation;
   const from = rowsWithout(part, refused);

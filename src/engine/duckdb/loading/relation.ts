@@ -39,8 +39,8 @@ export interface RelationOptions {
   idField: string | undefined;
   /** Whether times are recognized. */
   times: boolean;
-  /** The collection's fields that have integers, which doubles of a file may be, too. */
-  integers: ReadonlySet<string>;
+  /** Whether a field of the collection has integers, which doubles of a file may be, too. */
+  hasIntegers(field: string): boolean;
 }
 
 /** The rows of a file. */
@@ -50,6 +50,8 @@ export interface Relation {
   columns: readonly RowColumn[];
   parts: readonly Part[];
   key: RowKey;
+  /** SQL for a figure that takes reading all values of some rows, and fails where the file is broken; undefined: it is not. */
+  check?: string | undefined;
   /** SQL condition for rows that are too large to become documents; undefined: there are none. */
   isTooLarge?: string | undefined;
   /** What a document of a row is made of: SQL, and what becomes of that. */
