@@ -210,6 +210,12 @@ test('nothing stays of an earlier version, wherever its reading was killed', asy
   bucket.put('2.csv', `n,t\n${rowNumbers.map((n) => `${n},${n}`).join('\n')}`);
   await bucket.pass();
   expect((await ids()).length).toBe(ROWS + 2);
+  // Another version with as many rows replaces each of them.
+  bucket.put('2.csv', `n,t\n${rowNumbers.map((n) => `${-n},${n}`).join('\n')}`);
+  await bucket.pass();
+  expect(await rowsOf(loads.engine, 'SELECT count(*), count(DISTINCT _id), min(n) FROM versions')).toEqual([
+    [ROWS + 2, ROWS + 2, -ROWS],
+  ]);
   const own = (n: number) => (n > 10 ? `own ${n}` : '');
   const time = (n: number) => (n === 3 ? 'never' : '2026-01-02T03:04:05Z');
   bucket.put('2.csv', `_id,_event_time,n\n${rowNumbers.map((n) => `${own(n)},${time(n)},${n}`).join('\n')}`);

@@ -68,6 +68,8 @@ export interface Relation {
 export interface RowKey {
   /** SQL for the text of the id; undefined: all are made. */
   id: string | undefined;
+  /** Whether each row has one that follows from its number `l` alone. */
+  isNumbered?: boolean | undefined;
   /** SQL for the event time; undefined: there is none. */
   time: string | undefined;
   /** SQL condition for rows of which only a document can tell whether they are refused, and their event time. */

@@ -39,7 +39,7 @@ export async function partBehind(
   const derived = `(${quoteText(`${prefix}/`)} || l)`;
   const id = own === undefined ? derived : `coalesce(${own}, ${derived})`;
   return new PartOfRows({
-    relation: { ...relation, key: { ...relation.key, id } },
+    relation: { ...relation, key: { ...relation.key, id, isNumbered: own === undefined } },
     part,
     plan,
     refused: refused.sort((a, b) => a.at - b.at),
