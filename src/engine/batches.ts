@@ -1,11 +1,12 @@
 import type { DocumentsText, NewDocument } from './documents.ts';
 import type { OnFieldNews } from './field-news.ts';
 import type { RecordChange, WriteOutcome } from './records.ts';
+import type { OpenedRow, RowsPart } from './rows.ts';
 
 /** What a source of a collection yields, to be stored as a whole. */
 export interface Batch {
-  /** As in `addDocuments`, or as in `addText`. */
-  documents: readonly NewDocument[] | DocumentsText;
+  /** As in `addDocuments`, or as in `addText`, or rows of a file. */
+  documents: readonly NewDocument[] | DocumentsText | RowsPart;
   /** Ids of documents that are gone at the source, none of them in `documents`. They do not go to the trash. */
   deletes: readonly string[];
   /** Ids of documents in `documents` whose earlier version goes if they cannot be stored (default: none). */
@@ -24,6 +25,13 @@ export interface BatchOutcome {
   documents: (WriteOutcome & { bytes?: number })[];
   /** Documents that were there and are deleted. */
   deleted: number;
+  /** Of rows of a file, which are not among the documents. */
+  rows?: {
+    added: number;
+    replaced: number;
+    /** Rows that are not stored, as a value does not fit its column: they have to be stored as documents behind these. */
+    others: readonly OpenedRow[];
+  };
 }
 
 /** Collections that are filled from elsewhere. */

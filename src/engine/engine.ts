@@ -37,6 +37,8 @@ export type {
   ParquetRows,
   RowDocument,
   RowsOptions,
+  RowsPart,
+  RowsPartOptions,
   RowsProgress,
 } from './rows.ts';
 export { type Leading, NOT_SHARED, type RecordsListener, type Sharing } from './sharing.ts';
@@ -84,8 +86,8 @@ export interface Engine extends Expressions, Batches, Sharing {
   addRows(table: string, rows: CsvRows | ParquetRows, options: RowsOptions): Promise<RowsOutcome>;
 
   /**
-   * Opens a file whose rows become documents of a table by way of somebody else: with the types that all rows have. Rejects
-   * as `addRows` does.
+   * Opens a file whose rows become documents of a table some at a time: with the types that all rows have. Its rows are
+   * numbered from 1 on, those of CSV too if they are to be stored in parts. Rejects as `addRows` does.
    */
   openRows(table: string, rows: CsvRows | ParquetRows, signal: AbortSignal): Promise<OpenedRows>;
 

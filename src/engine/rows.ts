@@ -7,11 +7,11 @@ import type { OnFieldNews } from './field-news.ts';
  * Rows of files, which the engine reads itself: none of them becomes a document in this process unless it has to.
  */
 
-/** A piece of a CSV file, in the spool: whole records, each with the number of its line as the first cell. */
+/** A piece of a CSV file, in the spool: whole records, each with the number of its line, or row, as the first cell. */
 export interface CsvPart {
   path: string;
   rows: number;
-  /** The lines at which its first and its last record begin. */
+  /** The numbers of its first and its last record. */
   first: number;
   last: number;
   /** Whether a record of it has more than one line. */
@@ -102,13 +102,36 @@ export interface RowDocument {
   declared?: NewDocument['declared'];
 }
 
-/** The rows of a file as documents, to be read some at a time. */
+/** The rows of a file as documents: to be read some at a time, or to be stored part by part. */
 export interface OpenedRows {
+  /** The number of the last row of each part. */
+  readonly lasts: readonly number[];
   /**
    * The rows behind the line, or row, `after` (0: from the first on), in order: about as many as are worth a statement, and
    * few enough to be held. None: there are no more.
    */
   next(after: number, signal: AbortSignal): Promise<OpenedRow[]>;
+  /**
+   * The rows behind the row `after` up to the end of its part, for `storeBatch` to store them without that they become
+   * documents here; undefined: more than `refusedMax` of them are refused.
+   */
+  partBehind(after: number, options: RowsPartOptions, signal: AbortSignal): Promise<RowsPart | undefined>;
+}
+
+export interface RowsPartOptions extends Pick<RowsOptions, 'read'> {
+  /** Rows without an `_id` of their own have this, `/` and their number. */
+  prefix: string;
+  refusedMax: number;
+}
+
+/** Rows that the engine reads when they are stored, as long as their file is there. */
+export interface RowsPart {
+  readonly first: number;
+  readonly last: number;
+  /** Rows that are not stored, with their documents. */
+  readonly refused: readonly (RefusedRow & { document: JsonObject })[];
+  /** The others that have an `_id` of their own. */
+  readonly ids: readonly (readonly [row: number, id: string])[];
 }
 
 /** A row that was read: `at` is the line at which it begins, or its number. */

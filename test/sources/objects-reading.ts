@@ -76,7 +76,7 @@ export function optionsFor(
         return keys.slice(0, max).map((key) => [key, stored.memory.get(key) ?? '']);
       },
     },
-    files: { spool: files.spool, openRows: (rows, signal) => files.openRows('t', rows, signal) },
+    files: { takesRows: false, spool: files.spool, openRows: (rows, signal) => files.openRows('t', rows, signal) },
     log: pino({ level: 'silent' }),
   };
 }

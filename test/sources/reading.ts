@@ -30,6 +30,7 @@ export interface Reading {
 
 /** For a source that reads no files. */
 export const NO_FILES: SourceOptions['files'] = {
+  takesRows: false,
   spool: '',
   openRows: async () => {
     throw new Error('no rows are read here');

@@ -1,11 +1,18 @@
 import type { CsvPart } from '../../engine/engine.ts';
-import type { RawRecord } from '../ingest/csv-records.ts';
 import type { Spool, SpoolFile } from './spool.ts';
 
 /** A part is stored in one transaction, of which each second keeps other writes waiting. */
 const PART_BYTES = 24 * 1024 * 1024;
 const PART_ROWS = 250_000;
 const CHUNK_BYTES = 1024 * 1024;
+
+/** What is known of a record: the number that it has there, its lines, and how many there were up to it. */
+interface PutRecord {
+  number: number;
+  lines: number;
+  entries: number;
+  isShort: boolean;
+}
 
 /** Divides records over files. */
 export class PartWriter {
@@ -33,12 +40,12 @@ export class PartWriter {
     return { chunk: this.#chunk, at: this.#used };
   }
 
-  put(bytes: number, { line, lines }: RawRecord, { entries, isShort }: { entries: number; isShort: boolean }): void {
+  put(bytes: number, { number, lines, entries, isShort }: PutRecord): void {
     this.#used += bytes;
-    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, hasShort: false, entries, bytes: 0 };
+    this.#part ??= { rows: 0, first: number, last: number, hasBreaks: false, hasShort: false, entries, bytes: 0 };
     const part = this.#part;
     part.rows += 1;
-    part.last = line;
+    part.last = number;
     part.entries = entries;
     part.hasBreaks ||= lines > 1;
     part.hasShort ||= isShort;

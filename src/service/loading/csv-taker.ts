@@ -25,7 +25,10 @@ const LINE_DIGITS_MAX = 16;
 const LF = 10;
 const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
 
-export type CsvOptions = Pick<LoadOptions, 'csv' | 'types' | 'skip' | 'headerRow'>;
+export interface CsvOptions extends Pick<LoadOptions, 'csv' | 'types' | 'skip' | 'headerRow'> {
+  /** Whether the records in the spool have the numbers of rows, from 1 on, instead of those of their lines. */
+  isByRow?: boolean | undefined;
+}
 
 /** A CSV file in the spool, and what was found while it came in. */
 export interface SpooledCsv {
@@ -67,6 +70,8 @@ export class RecordTaker {
   readonly #separatorText: string;
   readonly #typesOf: (names: readonly string[]) => CsvRows['types'];
   readonly #skip: number;
+  readonly #isByRow: boolean;
+  #rows = 0;
   readonly #headerRow: number;
   readonly #parts: PartWriter;
   #columns: Pick<CsvRows, 'names' | 'types'> | undefined;
@@ -88,7 +93,12 @@ export class RecordTaker {
   #formulas = 0;
   #formula: string | undefined;
 
-  constructor(dialect: Dialect, { csv = {}, types = 'infer', skip, headerRow = 1 }: CsvOptions, parts: PartWriter) {
+  constructor(
+    dialect: Dialect,
+    { csv = {}, types = 'infer', skip, headerRow = 1, isByRow = false }: CsvOptions,
+    parts: PartWriter,
+  ) {
+    this.#isByRow = isByRow;
     this.dialect = dialect;
     this.#headerRow = headerRow;
     this.#separatorText = dialect.separator.toString();
@@ -153,15 +163,17 @@ export class RecordTaker {
 
   #put(record: RawRecord, bytes: Buffer, { from, to, isShort }: { from: number; to: number; isShort: boolean }): void {
     const { separator } = this.dialect;
+    this.#rows += 1;
+    const number = this.#isByRow ? this.#rows : record.line;
     const size = to - from + LINE_DIGITS_MAX + separator.length + 1;
     const { chunk, at } = this.#parts.room(size);
-    let end = at + writeNumber(chunk, at, record.line);
+    let end = at + writeNumber(chunk, at, number);
     end += separator.copy(chunk, end);
     end += bytes.copy(chunk, end, from, to);
     chunk[end] = LF;
     end += 1;
     if (end - at > this.#recordBytes) this.#recordBytes = end - at;
-    this.#parts.put(end - at, record, { entries: this.#entries, isShort });
+    this.#parts.put(end - at, { number, lines: record.lines, entries: this.#entries, isShort });
   }
 
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */

@@ -3,24 +3,25 @@ import { openAvro } from '../../contract/avro/container.ts';
 import { compressionOf, decompressed, MAGIC_BYTES } from '../../contract/compressed-files.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { CsvRows, OpenedRow, ParquetRows } from '../../engine/engine.ts';
+import type { CsvRows, OpenedRow, OpenedRows, ParquetRows } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
+import { problemOfId } from '../ingest/document-id.ts';
+import { readOrRefuse } from '../ingest/intake.ts';
 import { OUTLINE_BYTES, openXml, type XmlSettings } from '../ingest/xml-file.ts';
 import { spoolCsv } from '../loading/csv-spool.ts';
 import { itemsOf, type JsonPart, jsonParts } from '../loading/json-parts.ts';
-import { createSpool, type Spool, type SpoolFile } from '../loading/spool.ts';
+import type { Spool } from '../loading/spool.ts';
 import { documentOf, idInText, isUnparsed, mayHaveId } from './items.ts';
 import { ObjectRefused } from './object-store.ts';
 import type { formatsOf } from './objects-formats.ts';
-import type { SourceChange, SourceFiles, TextRows } from './source.ts';
+import type { ObjectSpool, ObjectSpools } from './objects-spools.ts';
+import { BATCH_ITEMS_MAX, type FileRows, type SourceChange, type SourceFiles, type TextRows } from './source.ts';
 import { findRows } from './text-rows.ts';
 
 /** How far an object is read. */
 export interface ObjectPlace {
   /** Documents so far, those that were refused included. */
   rows: number;
-  /** The line, or row, of the last one, in files that the engine reads. */
-  at: number;
 }
 
 /**
@@ -38,10 +39,20 @@ export interface ObjectRows extends Pick<TextRows, 'bytes' | 'ends' | 'line'> {
   place: ObjectPlace;
 }
 
+/** Rows of an object that the engine stores itself; `place` is that of the last. */
+export interface ObjectPart extends Pick<FileRows, 'part' | 'bytes' | 'release'> {
+  place: ObjectPlace;
+  /** Why something of the object that has no row is none. */
+  faults: readonly string[];
+}
+
 export interface ObjectReading {
   key: string;
+  /** What the derived ids of its rows begin with. */
+  prefix: string;
   formatFor: ReturnType<typeof formatsOf>;
   files: SourceFiles;
+  spools: ObjectSpools;
   signal: AbortSignal;
 }
 
@@ -53,7 +64,10 @@ const AT_ONCE = 500;
 /** Rows of text, which take less. */
 const ROWS_AT_ONCE = 2_000;
 
-type Entries = AsyncGenerator<ObjectEntry[] | ObjectRows, void>;
+/** Fewer rows share a batch with those of other objects: each part that the engine stores itself is a durable step. */
+const PART_ROWS_MIN = 2_000;
+
+type Entries = AsyncGenerator<ObjectEntry[] | ObjectRows | ObjectPart, void>;
 
 /**
  * The documents of an object behind a place, some at a time, given all its bytes, which the caller closes. Rejects `ObjectRefused` where they cannot be
@@ -71,13 +85,13 @@ export async function* entriesOf(body: AsyncIterable<Buffer>, from: ObjectPlace,
   if (format.kind === 'json') yield* jsonEntries(all, format.isLines, from);
   else if (format.kind === 'xml') yield* xmlEntries(all, head, format.xml, from);
   else {
-    const spool = createSpool(reading.files.spool);
+    const spool = reading.spools.create();
     try {
       if (format.kind === 'csv') yield* csvEntries(all, spool, format.csv, from, reading);
-      else if (format.kind === 'avro') yield* avroEntries(await spooled(all, spool), head, from);
+      else if (format.kind === 'avro') yield* avroEntries((await spooled(all, spool)).path, head, from);
       else {
-        const { path } = await spooled(all, spool);
-        yield* rowEntries({ kind: 'parquet', path, skip: 0 }, from, reading);
+        const { path, bytes } = await spooled(all, spool);
+        yield* rowEntries({ rows: { kind: 'parquet', path, skip: 0 }, bytes, spool, faults: [] }, from, reading);
       }
     } finally {
       await spool.remove();
@@ -119,7 +133,7 @@ async function beginning(body: AsyncIterable<Buffer>, bytes: number) {
 }
 
 async function* jsonEntries(body: AsyncIterable<Buffer>, isLines: boolean, from: ObjectPlace): Entries {
-  const place = { rows: 0, at: 0 };
+  const place = { rows: 0 };
   for await (const part of jsonParts(body, { isLines, ...JSON_BYTES })) {
     const isWithoutId = !mayHaveId(part.bytes);
     const left = part.isLines && isWithoutId ? yield* rowsOf(part, place, from) : part;
@@ -192,7 +206,7 @@ async function* xmlEntries(
     for (const { bytes, entry } of entries) {
       rows += 1;
       if (rows <= from.rows) continue;
-      const place = { rows, at: 0 };
+      const place = { rows };
       if ('document' in entry) some.push({ place, bytes, document: entry.document });
       else some.push({ place, bytes, reason: `${entry.problem} (line ${entry.at})` });
     }
@@ -216,73 +230,108 @@ async function* inSteps(bytes: Buffer): AsyncGenerator<Buffer> {
 
 async function* csvEntries(
   body: AsyncIterable<Buffer>,
-  spool: Spool,
+  spool: ObjectSpool,
   csv: CsvSettings,
   from: ObjectPlace,
   reading: ObjectReading,
 ): Entries {
-  const { rows, refused, refusedCount } = await spoolCsv(body, spool, { csv, skip: 0 }, reading.signal);
-  // They have no row: those that follow are counted without them, so these are told before the first.
-  if (from.at === 0 && refusedCount > 0) {
-    const place = { rows: 0, at: 0 };
-    const some: ObjectEntry[] = refused.map(({ at, why }) => ({
-      place,
-      bytes: 0,
-      reason: `has line ${at}, which ${why}`,
-    }));
-    const more = refusedCount - refused.length;
-    if (more > 0) some.push({ place, bytes: 0, reason: `has ${more} more lines that are no rows` });
-    yield some;
-  }
-  yield* rowEntries(rows, from, reading);
+  const how = { csv, skip: 0, isByRow: true };
+  const { rows, refused, refusedCount, bytes } = await spoolCsv(body, spool, how, reading.signal);
+  // They have no row: those that follow are counted without them, so these are told with the first.
+  const faults = from.rows > 0 ? [] : refused.map(({ at, why }) => `has line ${at}, which ${why}`);
+  const more = from.rows > 0 ? 0 : refusedCount - refused.length;
+  if (more > 0) faults.push(`has ${more} more lines that are no rows`);
+  yield* rowEntries({ rows, bytes, spool, faults }, from, reading);
 }
 
-/** Rows that the engine reads from the spool. */
-async function* rowEntries(rows: CsvRows | ParquetRows, from: ObjectPlace, { files, signal }: ObjectReading): Entries {
+/** Rows in the spool. */
+interface SpooledRows {
+  rows: CsvRows | ParquetRows;
+  bytes: number;
+  spool: ObjectSpool;
+  /** What is to be told of the object besides. */
+  faults: readonly string[];
+}
+
+/** Rows that the engine reads from the spool: it stores them itself where it may, and they are worth a step of their own. */
+async function* rowEntries(
+  { rows, bytes, spool, faults }: SpooledRows,
+  from: ObjectPlace,
+  reading: ObjectReading,
+): Entries {
+  const { files, prefix, signal } = reading;
   const opened = await files.openRows(rows, signal);
+  const takesRows = files.takesRows && problemOfId(prefix) === undefined;
+  const bytesOfRow = bytes / Math.max(1, opened.lasts.at(-1) ?? 0);
+  let row = from.rows;
+  let untold = faults;
+  for (const last of opened.lasts) {
+    const count = last - row;
+    const options = { prefix, read: readOrRefuse, refusedMax: BATCH_ITEMS_MAX };
+    const part = takesRows && count >= PART_ROWS_MIN ? await opened.partBehind(row, options, signal) : undefined;
+    if (part === undefined) {
+      yield faultEntries(untold);
+      yield* rowsTo(opened, row, last, signal);
+    } else {
+      const bytesOfPart = Math.round(count * bytesOfRow);
+      yield { place: { rows: last }, part, bytes: bytesOfPart, release: spool.hold(), faults: untold };
+    }
+    untold = [];
+    row = last;
+  }
+  yield faultEntries(untold);
+}
+
+function faultEntries(faults: readonly string[]): ObjectEntry[] {
+  return faults.map((reason) => ({ place: { rows: 0 }, bytes: 0, reason }));
+}
+
+/** The rows behind a row up to another one, as documents. */
+async function* rowsTo(opened: OpenedRows, after: number, last: number, signal: AbortSignal): Entries {
   const pace = createPace();
-  let { rows: row, at } = from;
-  for (;;) {
-    const found = await opened.next(at, signal);
-    if (found.length === 0) return;
+  for (let row = after; row < last; ) {
+    const found = await opened.next(row, signal);
     for (let start = 0; start < found.length; start += AT_ONCE) {
       const entries: ObjectEntry[] = [];
       for (const one of found.slice(start, start + AT_ONCE)) {
-        row += 1;
-        entries.push(entryOf(one, row));
+        entries.push(entryOf(one));
         const turn = pace();
         if (turn !== undefined) await turn;
       }
       yield entries;
     }
-    at = found.at(-1)?.at ?? at;
+    row = found.at(-1)?.at ?? last;
   }
 }
 
-function entryOf(one: OpenedRow, rows: number): ObjectEntry {
-  const { at, bytes } = one;
+function entryOf(one: OpenedRow): ObjectEntry {
+  const { at: rows, bytes } = one;
   const read = one.read();
-  const entry = { place: { rows, at }, bytes };
+  const entry = { place: { rows }, bytes };
   return 'why' in read ? { ...entry, reason: `${read.why} (row ${rows})` } : { ...entry, ...read };
 }
 
-async function* avroEntries(file: SpoolFile, head: Buffer, from: ObjectPlace): Entries {
-  const { entries } = openAvro({ head, pieces: () => piecesOf(file.path) });
+async function* avroEntries(path: string, head: Buffer, from: ObjectPlace): Entries {
+  const { entries } = openAvro({ head, pieces: () => piecesOf(path) });
   for await (const { entries: some } of entries) {
     const behind = some.filter(({ entry }) => entry.at > from.rows);
     yield behind.map(({ bytes, entry }): ObjectEntry => {
-      const place = { rows: entry.at, at: 0 };
+      const place = { rows: entry.at };
       if ('document' in entry) return { place, bytes, document: entry.document };
       return { place, bytes, reason: `${entry.problem} (record ${entry.at})` };
     });
   }
 }
 
-async function spooled(body: AsyncIterable<Buffer>, spool: Spool): Promise<SpoolFile> {
+async function spooled(body: AsyncIterable<Buffer>, spool: Spool): Promise<{ path: string; bytes: number }> {
   const file = await spool.create();
-  for await (const piece of body) await file.write(piece);
+  let bytes = 0;
+  for await (const piece of body) {
+    await file.write(piece);
+    bytes += piece.length;
+  }
   await file.close();
-  return file;
+  return { path: file.path, bytes };
 }
 
 async function* piecesOf(path: string) {

@@ -104,6 +104,11 @@ export class Ledger {
     return !this.#hasTold && this.#collecting.isEmpty && this.#put.size + this.#forget.size === 0;
   }
 
+  /** Whether nothing is collected for the next batch. */
+  get isEmpty(): boolean {
+    return this.#collecting.isEmpty && this.#put.size + this.#forget.size + this.#ids.length === 0;
+  }
+
   /** Whether nothing is other than at the beginning. */
   get isSame(): boolean {
     return this.isUntouched && JSON.stringify(this.place) === this.#started;

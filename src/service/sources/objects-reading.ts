@@ -1,20 +1,28 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json/json.ts';
+import { type JsonObject, stringifyJson } from '../../contract/json/json.ts';
 import { problemOfId } from '../ingest/document-id.ts';
 import { refusedItem } from './items.ts';
 import { bytesOf, ObjectChanged, ObjectRefused, type ObjectStore, type StoredObject } from './object-store.ts';
-import { entriesOf, type ObjectEntry, type ObjectRows } from './objects-documents.ts';
+import {
+  entriesOf,
+  type ObjectEntry,
+  type ObjectPart,
+  type ObjectPlace,
+  type ObjectRows,
+} from './objects-documents.ts';
 import type { formatsOf } from './objects-formats.ts';
 import type { Ledger, Unfinished } from './objects-ledger.ts';
 import type { FetchedTask, ObjectTask } from './objects-listing.ts';
 import { againKey, type KnownObject, objectKey, objectValue, staleKey } from './objects-memory.ts';
+import type { ObjectSpools } from './objects-spools.ts';
 import { REFUSED_TEXT_MAX, type SourceBatch, type SourceOptions } from './source.ts';
 
 export interface ReadingContext {
   store: ObjectStore;
   formatFor: ReturnType<typeof formatsOf>;
   options: Pick<SourceOptions, 'files'>;
+  spools: ObjectSpools;
   ledger: Ledger;
   signal: AbortSignal;
 }
@@ -85,7 +93,7 @@ function beginObject(
     key,
     version,
     reading: place.readings,
-    place: { rows: 0, at: 0 },
+    place: { rows: 0 },
     derived: 0,
     high: Math.max(known?.derived ?? 0, before?.high ?? 0, before?.derived ?? 0),
     hasOwn: false,
@@ -99,11 +107,16 @@ async function* readDocuments(
   object: Unfinished,
   { key, listed, bytes }: FetchedTask & { listed: StoredObject },
 ): AsyncGenerator<SourceBatch, void> {
-  const { store, formatFor, options, ledger, signal } = context;
+  const { store, formatFor, options, spools, ledger, signal } = context;
   const body = bytes === undefined ? bytesOf(store, listed, signal) : piecesOf(bytes);
   const prefix = derivedPrefix(store.bucket, key);
   try {
-    for await (const entries of entriesOf(body, object.place, { key, formatFor, files: options.files, signal })) {
+    const reading = { key, prefix, formatFor, files: options.files, spools, signal };
+    for await (const entries of entriesOf(body, object.place, reading)) {
+      if ('part' in entries) {
+        yield* takePart(context, object, prefix, entries);
+        continue;
+      }
       if ('ends' in entries) {
         if (!ledger.hasRoomFor(entries.ends.length)) yield ledger.take();
         takeRows(context, object, prefix, entries);
@@ -135,6 +148,46 @@ function takeRows(
   object.derived = place.rows;
   ledger.place.documents += ends.length;
   ledger.addRows({ bytes, ends, line, first, prefix, object: `${bucket}/${object.key}`, storedTo: object.high });
+}
+
+/** Yields rows in a batch of their own, behind what was there before. */
+async function* takePart(
+  { store: { bucket }, ledger }: ReadingContext,
+  object: Unfinished,
+  prefix: string,
+  { place, part, bytes, release, faults }: ObjectPart,
+): AsyncGenerator<SourceBatch, void> {
+  const { refused, ids } = part;
+  const name = `${bucket}/${object.key}`;
+  const item = (row: number) => `${name}/${row}`;
+  if (!ledger.isEmpty) yield ledger.take();
+  const own = new Set(ids.map(([, id]) => id));
+  for (const row of [...refused.map(({ at }) => at), ...ids.map(([at]) => at)]) {
+    const id = `${prefix}/${row}`;
+    // Whatever the row had before.
+    if (row > object.high || own.has(id)) continue;
+    if (!ledger.hasRoomFor(1)) yield ledger.take();
+    ledger.add({ id, document: null, item: item(row) }, 0);
+  }
+  for (const reason of faults) ledger.refuse({ item: name, reason });
+  for (const { at, why, document } of refused) {
+    ledger.refuse(refusedItem(item(at), `${why} (row ${at})`, stringifyJson(document)));
+  }
+  for (const [row, id] of ids) ledger.own(object, row, id);
+  const count = part.last - part.first + 1;
+  const before: ObjectPlace = object.place;
+  object.place = place;
+  object.hasOwn ||= ids.length > 0;
+  if (ids.length + refused.length < count) object.derived = place.rows;
+  const { documents } = ledger.place;
+  const high = Math.max(object.high, object.derived);
+  const unfinished = { ...ledger.place, object: { ...object, place: before, high } };
+  ledger.place.documents = documents + count;
+  const file = {
+    ...{ part, prefix, object: name, bytes, release, storedTo: object.high },
+    unfinished: structuredClone(unfinished) as unknown as JsonObject,
+  };
+  yield { ...ledger.take(), file };
 }
 
 function takeEntry(

@@ -5,6 +5,7 @@ import { fetchedAhead, type ObjectTask, tasksOf } from './objects-listing.ts';
 import { againKey } from './objects-memory.ts';
 import { type ReadingContext, readObject, removeObject } from './objects-reading.ts';
 import { type ObjectsSettings, readObjectsSettings } from './objects-settings.ts';
+import { ObjectSpools } from './objects-spools.ts';
 import { staleRound } from './objects-stale.ts';
 import { BATCHES_AHEAD, type SourceBatch, type SourceMemory, type SourceOptions, type SourceReader } from './source.ts';
 
@@ -22,18 +23,20 @@ export function openObjects(
   const settings = readObjectsSettings(options.settings, scheme);
   const formatFor = formatsOf(options.settings['format'], options.formatParams);
   const store = open(settings.bucket);
+  const spools = new ObjectSpools(options.files.spool);
   return {
     pollMs: settings.pollMs,
     check: (signal) => check(store, settings, signal),
     async *read(checkpoint, signal) {
       const ledger = new Ledger(checkpoint as unknown as Place | undefined);
-      yield* walk({ store, formatFor, options, ledger, signal }, settings, options.memory);
+      yield* walk({ store, formatFor, options, spools, ledger, signal }, settings, options.memory);
       yield* sweep(ledger, options.memory, store.bucket, signal);
       Object.assign(ledger.place, { isThrough: true, isWalked: false, after: null });
       if (!ledger.isSame) yield ledger.take();
     },
     async close() {
       store.close();
+      await spools.removeAll();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { CsvRows, NewDocument, OpenedRows, ParquetRows } from '../../engine/engine.ts';
+import type { CsvRows, NewDocument, OpenedRows, ParquetRows, RowsPart } from '../../engine/engine.ts';
 
 /*
  * What every kind of source is: something that checks its settings and yields batches from a checkpoint on. It knows its
@@ -54,6 +54,17 @@ export interface TextRows {
   storedTo: number;
 }
 
+/** Rows of a file that go into the collection without becoming documents here. */
+export interface FileRows extends Pick<TextRows, 'prefix' | 'object' | 'storedTo'> {
+  /** Those of it that are refused are among the batch's. */
+  part: RowsPart;
+  bytes: number;
+  /** The checkpoint while some of them may be stored and others are not: from there on they are read again. */
+  unfinished: JsonObject;
+  /** To be called once nothing of the batch is stored any more. */
+  release(): Promise<void>;
+}
+
 /** An item that is no document. */
 export interface RefusedItem {
   item: string;
@@ -82,6 +93,8 @@ export interface SourceBatch {
   changes: readonly SourceChange[];
   /** Behind them. */
   rows?: readonly TextRows[] | undefined;
+  /** Without `rows`, and the changes delete documents only. */
+  file?: FileRows | undefined;
   refused: readonly RefusedItem[];
   /** From where to go on behind this batch. A few kilobytes. */
   checkpoint: JsonObject;
@@ -124,6 +137,8 @@ export interface SourceReader {
 
 /** Files of rows that the engine reads. */
 export interface SourceFiles {
+  /** Whether a batch may have `file`: the collection takes documents as they are. */
+  readonly takesRows: boolean;
   /** The folder where they have to be (`loading/spool.ts`). */
   readonly spool: string;
   /** With the types that all rows have, as documents of the source's collection. */

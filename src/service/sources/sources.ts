@@ -6,6 +6,7 @@ import type { Engine, Leading } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CollectionRecord, ExternalSource, RecordOf } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
+import { takesAsGiven } from '../ingest/intake.ts';
 import { isPulled, kindOf } from './kinds.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
 import { createSegment, type Segment } from './segment.ts';
@@ -74,6 +75,7 @@ export function createSources(context: SourcesContext): Sources {
           collection === undefined ? [] : engine.memoryOf(collection.table, index, after, max),
       },
       files: {
+        takesRows: collection !== undefined && takesAsGiven(collection),
         spool: engine.spool,
         openRows: (rows, signal) => engine.openRows(collection?.table ?? '', rows, signal),
       },

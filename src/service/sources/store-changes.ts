@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, stringifyJson } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { DocumentsText, Engine, NewDocument } from '../../engine/engine.ts';
+import type { BatchOutcome, DocumentsText, Engine, NewDocument, OpenedRow, RowsPart } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SourceState } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
@@ -9,6 +9,7 @@ import { takeIn } from '../ingest/intake.ts';
 import { textOf, textOfRows } from './batch-text.ts';
 import { documentOfText, refusedItem } from './items.ts';
 import {
+  type FileRows,
   type ParsedChange,
   REFUSED_TEXT_MAX,
   type RefusedItem,
@@ -24,7 +25,7 @@ export interface StoringContext {
   usage: Usage;
 }
 
-/** Items that are no documents, of a source that is to stop at them. Nothing of their batch is stored. */
+/** Items that are no documents, of a source that is to stop at them. Nothing of their batch counts as read. */
 export class RefusedError extends Error {
   readonly item: RefusedItem;
   constructor(item: RefusedItem) {
@@ -41,9 +42,15 @@ export interface Place {
   checkpoint: SourceState['checkpoint'];
 }
 
+/** What a batch is stored behind. */
+interface Storing {
+  after: Promise<unknown>;
+  from: Place | undefined;
+}
+
 /** What is stored of a batch. */
 interface Taken {
-  documents: readonly NewDocument[] | DocumentsText;
+  documents: readonly NewDocument[] | DocumentsText | RowsPart;
   /** Of which change each document is. */
   changes: readonly SourceChange[];
   /** The size of each, unless they are text. */
@@ -52,6 +59,8 @@ interface Taken {
   refused: readonly RefusedItem[];
   /** How many the collection's query leaves out. */
   dropped: number;
+  /** Whether the rest of the batch's file comes behind it: then nothing counts yet. */
+  isUnfinished?: (done: BatchOutcome) => boolean;
 }
 
 /**
@@ -66,12 +75,16 @@ export async function storeChanges(
   signal: AbortSignal,
   { after = Promise.resolve(), from }: { after?: Promise<unknown>; from?: Place } = {},
 ): Promise<void> {
-  const { changes, rows = [], refused: own } = batch;
+  const { changes, rows = [], file, refused: own } = batch;
   const how = { after, from };
+  if (file !== undefined) {
+    await storeFile(context, placed, batch, { file, how, signal }).finally(() => file.release());
+    return;
+  }
   const storeText = async (text: DocumentsText | undefined, given: readonly SourceChange[], deletes: string[]) => {
     if (text === undefined) return false;
     const taken = { documents: text, changes: given, deletes, refused: own, dropped: 0 };
-    return await store(context, placed, batch, how, taken);
+    return (await store(context, placed, batch, how, taken)) !== undefined;
   };
   const areRows = changes.length === 0 && rows.length > 0;
   if (areRows && (await storeText(textOfRows(placed.collection, rows), [], []))) return;
@@ -79,27 +92,46 @@ export async function storeChanges(
   const gone = idsWhere(last, ({ document }) => document === null);
   const given = gone.length === 0 ? last : last.filter(({ document }) => document !== null);
   if (!areRows && (await storeText(textOf(placed.collection, given), given, gone))) return;
-  const { ready, refused, dropped, deletes } = await prepare({ engine: context.engine, signal }, placed, given);
+  const taken = await takenOf({ engine: context.engine, signal }, placed, given, gone, own);
+  await store(context, placed, batch, how, taken);
+}
+
+/** Changes as they are stored. */
+async function takenOf(
+  ctx: { engine: Engine; signal: AbortSignal },
+  placed: PlacedSource,
+  given: readonly SourceChange[],
+  gone: readonly string[],
+  own: readonly RefusedItem[],
+): Promise<Taken> {
+  const { ready, refused, dropped, deletes } = await prepare(ctx, placed, given);
   const documents = ready.map(({ document }) => document);
   const ids = new Set(documents.map(({ id }) => id));
-  await store(context, placed, batch, how, {
+  return {
     documents,
     changes: ready.map(({ change }) => change),
     sizes: ready.map(({ bytes }) => bytes),
     deletes: [...gone, ...deletes].filter((id) => !ids.has(id)),
     refused: [...own, ...refused],
     dropped,
-  });
+  };
 }
 
-/** False: nothing is stored, since documents as text need a closer look. */
+interface StoredBatch {
+  outcome: BatchOutcome;
+  /** Whether the rest of it comes behind. */
+  isUnfinished: boolean;
+  refused: readonly RefusedItem[];
+}
+
+/** Undefined: nothing is stored, since documents as text need a closer look. */
 async function store(
   { engine, catalog, usage }: StoringContext,
   placed: PlacedSource,
   batch: SourceBatch,
-  { after, from }: { after: Promise<unknown>; from: Place | undefined },
-  { documents, changes, sizes, deletes, refused, dropped }: Taken,
-): Promise<boolean> {
+  { after, from }: Storing,
+  { documents, changes, sizes, deletes, refused, dropped, isUnfinished }: Taken,
+): Promise<StoredBatch | undefined> {
   const { collection, index, source } = placed;
   const stopAt = (item: RefusedItem | undefined) => {
     if (item !== undefined && source.onError === 'stop') throw new RefusedError(item);
@@ -108,6 +140,7 @@ async function store(
     await after;
     stopAt(refused[0]);
   }
+  const stored = { isUnfinished: false, refused };
   const storing = engine.storeBatch(collection.table, {
     documents,
     // What the collection's query leaves out now was perhaps in before.
@@ -121,10 +154,13 @@ async function store(
         return one.status === 'error' && change !== undefined ? [refusalOf(change, one.message)] : [];
       });
       stopAt(failed[0]);
+      stored.isUnfinished = isUnfinished?.(done) === true;
+      stored.refused = [...refused, ...failed];
       const now = new Date().toISOString();
-      const items = [...refused, ...failed].map(({ item, reason, text = null }) => ({ at: now, item, reason, text }));
+      const items = stored.refused.map(({ item, reason, text = null }) => ({ at: now, item, reason, text }));
       const before = stateOf(catalog, placed);
       if (from !== undefined && !isSame(before.checkpoint, from.checkpoint)) throw new MovedError();
+      if (stored.isUnfinished) return [putState(placed, { ...before, checkpoint: batch.file?.unfinished ?? null })];
       const state = nextState(before, batch, items.length, now);
       return [putState(placed, state), ...putRefused(catalog, placed, items)];
     },
@@ -134,16 +170,72 @@ async function store(
     const own = error instanceof ApiError ? error.cause : error;
     throw own instanceof MovedError || own instanceof RefusedError ? own : error;
   });
-  if (outcome === undefined) return false;
-  if (from !== undefined) from.checkpoint = batch.checkpoint;
-  const size = { inserted: 0, overwritten: 0 };
+  if (outcome === undefined) return undefined;
+  if (from !== undefined) from.checkpoint = stored.isUnfinished ? (batch.file?.unfinished ?? null) : batch.checkpoint;
+  const { rows } = outcome;
+  const size = rows === undefined ? { inserted: 0, overwritten: 0 } : sizeOf(batch.file, rows);
   for (const [place, { status, bytes = sizes?.[place] ?? 0 }] of outcome.documents.entries()) {
     if (status !== 'error') size.inserted += bytes;
     if (status === 'replaced') size.overwritten += bytes;
   }
-  if (outcome.documents.length > 0) usage.wrote(collection, size);
+  if (size.inserted > 0) usage.wrote(collection, size);
   usage.dropped(collection, dropped);
-  return true;
+  return { outcome, ...stored };
+}
+
+/** Rows of a file have bytes only as a whole. */
+function sizeOf(file: FileRows | undefined, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
+  const { bytes = 0 } = file ?? {};
+  const share = (rows: number) => Math.round((bytes * rows) / Math.max(1, added + replaced + others.length));
+  return { inserted: share(added + replaced), overwritten: share(replaced) };
+}
+
+/** Rows that are stored as documents in one step: some tenths of a second. */
+const OTHERS_AT_ONCE = 5_000;
+
+/** Stores rows of a file: the engine itself those that fit its columns, and then the others as documents. */
+async function storeFile(
+  context: StoringContext,
+  placed: PlacedSource,
+  batch: SourceBatch,
+  { file, how, signal }: { file: FileRows; how: Storing; signal: AbortSignal },
+): Promise<void> {
+  const deletes = batch.changes.map(({ id }) => id);
+  const given = { documents: file.part, changes: [], deletes, refused: batch.refused, dropped: 0 };
+  const isUnfinished = ({ rows }: BatchOutcome) => rows !== undefined && rows.others.length > 0;
+  const stored = await store(context, placed, batch, how, { ...given, isUnfinished });
+  const others = stored?.outcome.rows?.others ?? [];
+  let { refused } = batch;
+  for (let at = 0; at < others.length; at += OTHERS_AT_ONCE) {
+    signal.throwIfAborted();
+    const { changes, gone, refused: own } = othersOf(file, others.slice(at, at + OTHERS_AT_ONCE));
+    const taken = await takenOf({ engine: context.engine, signal }, placed, changes, gone, [...refused, ...own]);
+    const isLast = at + OTHERS_AT_ONCE >= others.length;
+    const rest = { ...batch, memory: undefined };
+    const next = await store(context, placed, rest, how, { ...taken, isUnfinished: () => !isLast });
+    refused = next?.refused ?? refused;
+  }
+}
+
+/** Rows of a file as changes. */
+function othersOf({ prefix, object, storedTo }: FileRows, rows: readonly OpenedRow[]) {
+  const changes: ParsedChange[] = [];
+  const gone: string[] = [];
+  const refused: RefusedItem[] = [];
+  for (const one of rows) {
+    const derived = `${prefix}/${one.at}`;
+    const item = `${object}/${one.at}`;
+    const read = one.read();
+    if ('why' in read) {
+      refused.push({ item, reason: `${read.why} (row ${one.at})` });
+      gone.push(derived);
+      continue;
+    }
+    const { _id: own = null, ...document } = read.document;
+    const id = own === null ? derived : String(own);
+    changes.push({ id, item, document, declared: read.declared, isOrGone: own === null && one.at <= storedTo });
+  }
+  return { changes, gone, refused };
 }
 
 function isSame(one: SourceState['checkpoint'], other: SourceState['checkpoint']): boolean {

@@ -1,18 +1,25 @@
 import type { KnownDocument } from '../../engine/engine.ts';
 import { isSpace } from '../loading/json-parts.ts';
-import type { SourceBatch, TextChange, TextRows } from './source.ts';
+import type { FileRows, SourceBatch, TextChange, TextRows } from './source.ts';
 
 function nameOfRow({ object, first }: TextRows, place: number): string {
   return `${object}/${first + place}`;
 }
 
+/** How many rows of a file are stored. */
+function rowsIn({ part: { first, last, refused } }: FileRows): number {
+  return last - first + 1 - refused.length;
+}
+
 /** How many items a batch has, those that are refused included. */
-export function itemsIn({ changes, rows = [], refused }: SourceBatch): number {
-  return rows.reduce((sum, { ends }) => sum + ends.length, changes.length + refused.length);
+export function itemsIn({ changes, rows = [], file, refused }: SourceBatch): number {
+  const others = file === undefined ? changes.length : changes.length + rowsIn(file);
+  return rows.reduce((sum, { ends }) => sum + ends.length, others + refused.length);
 }
 
 /** What names the last one that was not refused at the source. */
-export function lastItemOf({ changes, rows = [] }: SourceBatch): string | undefined {
+export function lastItemOf({ changes, rows = [], file }: SourceBatch): string | undefined {
+  if (file !== undefined) return `${file.object}/${file.part.last}`;
   const last = rows.at(-1);
   return last === undefined ? changes.at(-1)?.item : nameOfRow(last, last.ends.length - 1);
 }

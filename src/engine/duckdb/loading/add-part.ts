@@ -21,11 +21,16 @@ const OLDS = 'temp.rows_olds';
 /** Documents that are stored in one transaction: some tenths of a second. */
 const DOCUMENTS_AT_ONCE = 5_000;
 
-export interface PartToAdd {
+/** Rows that go into a table. */
+interface PartToInsert {
   relation: Relation;
   part: Part;
   plan: RowsPlan;
   refused: readonly number[] | undefined;
+  options: Pick<RowsOptions, 'reserveIds' | 'onNews'>;
+}
+
+export interface PartToAdd extends PartToInsert {
   options: RowsOptions;
   progress: RowsProgress;
 }
@@ -35,15 +40,33 @@ export interface PartToAdd {
  * of which a value does not fit its column: `storeOthers` stores them.
  */
 export async function addPart(context: WritesContext, table: Table, adding: PartToAdd): Promise<DuckDBValue[][]> {
+  const { progress } = adding;
+  const added = await insertRows(context, table, adding);
+  progress.added += added.added;
+  progress.replaced += added.replaced;
+  progress.repeated += added.repeated;
+  progress.withoutId += added.withoutId;
+  return added.others;
+}
+
+/** The same; `finish` does in the same transaction what else is to be done, given the table as it is then. */
+export async function insertRows(
+  context: WritesContext,
+  table: Table,
+  adding: PartToInsert,
+  finish?: (sql: Sql, table: Table, added: AddedRows) => Promise<void>,
+): Promise<AddedRows> {
   const { catalog, locks, transaction, shortcuts } = context;
-  const { plan, part, options, progress } = adding;
+  const { plan, part, options } = adding;
   const isWider = plan.shape !== table.shape;
   const after = isWider ? tableOf(table, plan.shape) : table;
   const run = async () => {
     shortcuts.knownIds.forget(table.id);
     return await transaction(async (sql) => {
       if (isWider) await alterTable(sql, context, table, { after, retyped: [] });
-      return part.rows === 0 ? NOTHING_ADDED : await insertPart(sql, after, adding);
+      const added = part.rows === 0 ? NOTHING_ADDED : await insertPart(sql, after, adding);
+      await finish?.(sql, after, added);
+      return added;
     });
   };
   const news = await fieldNewsOf(table.shape, plan.shape, []);
@@ -55,14 +78,10 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
       })
     : await run();
   if (news !== undefined) options.onNews?.(news);
-  progress.added += added.added;
-  progress.replaced += added.replaced;
-  progress.repeated += added.repeated;
-  progress.withoutId += added.withoutId;
-  return added.others;
+  return added;
 }
 
-interface AddedRows {
+export interface AddedRows {
   added: number;
   replaced: number;
   repeated: number;
@@ -76,16 +95,23 @@ const NOTHING_ADDED: AddedRows = { added: 0, replaced: 0, repeated: 0, withoutId
 async function insertPart(
   sql: Sql,
   table: Table,
-  { relation, part, plan, refused, options }: PartToAdd,
+  { relation, part, plan, refused, options }: PartToInsert,
 ): Promise<AddedRows> {
   const { key } = relation;
   const from = rowsWithout(part, refused);
   const rows = part.rows - (refused?.length ?? 0);
   const now = `make_timestamptz(${BigInt(Date.now()) * 1_000n})`;
-  const named = key.id === undefined ? NONE_NAMED : await nameIds(sql, table, from, { relation, plan });
+  // Then nothing of the file has to be read to know them.
+  const isNumbered = key.isNumbered === true && plan.fits === undefined && rows === part.rows;
+  const named =
+    key.id === undefined
+      ? NONE_NAMED
+      : isNumbered
+        ? await numberIds(sql, table, key.id, part)
+        : await nameIds(sql, table, from, { relation, plan });
   const isMade = named.count < rows;
   const made = isMade ? madeId(`${options.reserveIds(part.last - part.first + 1)} + l - ${part.first}`) : 'NULL';
-  const isJoined = named.isRepeated || (named.count > 0 && key.time !== undefined);
+  const isJoined = named.isRepeated || (!isNumbered && named.count > 0 && key.time !== undefined);
   const joins = [
     isJoined ? `LEFT JOIN ${IDS} ON row_at = l` : '',
     named.olds > 0 ? `LEFT JOIN ${OLDS} ON old_id = ${key.id}` : '',
@@ -121,7 +147,7 @@ async function insertPart(
   if (stored + others.length + repeated !== rows) {
     throw new Error(`the engine read ${stored + others.length + repeated} of ${rows} rows`);
   }
-  if (key.id !== undefined) for (const one of [IDS, OLDS]) await sql(`DROP TABLE ${one}`);
+  if (key.id !== undefined) for (const one of [IDS, OLDS]) await sql(`DROP TABLE IF EXISTS ${one}`);
   const withoutOthers = others.length === 0 ? rows - named.count : 0;
   return {
     added: stored - named.visibleOlds,
@@ -160,9 +186,21 @@ async function nameIds(
   );
   const [counted = []] = await sql(`SELECT count(*), coalesce(sum(row_count), 0)::BIGINT FROM ${IDS}`);
   const [ids, count] = counted.map(Number) as [number, number];
+  const fitting = `SELECT row_id FROM ${IDS}${plan.fits === undefined ? '' : ' WHERE row_fits'}`;
+  return { count, ids, isRepeated: count > ids, ...(await deleteOlds(sql, table, fitting)) };
+}
+
+/** The same for ids that are all different and follow from the numbers of the rows. */
+async function numberIds(sql: Sql, table: Table, id: string, { rows, first, last }: Part): Promise<NamedIds> {
+  const olds = await deleteOlds(sql, table, `SELECT ${id} AS row_id FROM range(${first}, ${last + 1}) r(l)`);
+  return { count: rows, ids: rows, isRepeated: false, ...olds };
+}
+
+/** Deletes the documents that have these ids; `given`: a statement for them, as `row_id`. */
+async function deleteOlds(sql: Sql, table: Table, given: string): Promise<Pick<NamedIds, 'olds' | 'visibleOlds'>> {
   const data = dataTable(table.id);
   const { column: rowKey, compared } = rowKeyOf(table);
-  const hashes = `SELECT row_id, ${hashOf('row_id')} AS row_hash FROM ${IDS}${plan.fits === undefined ? '' : ' WHERE row_fits'}`;
+  const hashes = `SELECT row_id, ${hashOf('row_id')} AS row_hash FROM (${given})`;
   await sql(
     `CREATE TEMP TABLE rows_olds AS
      SELECT ${quoteName(ID_COLUMN)} AS old_id, ${rowKey} AS old_key, ${quoteName(TIME_COLUMN)} AS old_time
@@ -176,7 +214,7 @@ async function nameIds(
     );
     if (Number(deleted?.[0]) !== olds) throw new Error(`${deleted?.[0]} of ${olds} documents were deleted`);
   }
-  return { count, ids, isRepeated: count > ids, olds, visibleOlds };
+  return { olds, visibleOlds };
 }
 
 /** SQL condition for the event time of a document that is not past the retention. */

@@ -2,7 +2,8 @@ import type { OpenedRow, OpenedRows } from '../../rows.ts';
 import type { Shape } from '../values/shape.ts';
 import type { Ask, Part, Relation } from './relation.ts';
 import { TOO_LARGE } from './row-bytes.ts';
-import { declaredOf } from './row-documents.ts';
+import { declaredOf, type RowsReading } from './row-documents.ts';
+import { type PlanRows, partBehind } from './rows-part.ts';
 
 /** Text of rows that is held at once, about. */
 const TEXT_CHARS = 4 * 1024 * 1024;
@@ -16,7 +17,8 @@ const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
  */
 export function openedRows(
   relation: Relation,
-  onConnection: <T>(work: (ask: Ask) => Promise<T>, signal: AbortSignal) => Promise<T>,
+  onConnection: <T>(work: (reading: RowsReading) => Promise<T>, signal: AbortSignal) => Promise<T>,
+  plan: PlanRows,
 ): OpenedRows {
   const declared = declaredOf(relation);
   let step = FIRST_ROWS;
@@ -47,8 +49,14 @@ export function openedRows(
   }
 
   return {
+    lasts: relation.parts.map(({ last }) => last),
+    partBehind: (after, options, signal) =>
+      onConnection(async (reading) => {
+        const part = relation.parts.find(({ last }) => last > after);
+        return part && (await partBehind(reading, relation, part, after, options, { plan, signal }));
+      }, signal),
     next: (after, signal) =>
-      onConnection(async (ask) => {
+      onConnection(async ({ ask }) => {
         let from = after;
         for (const part of relation.parts) {
           from = Math.max(from, part.first - 1);

@@ -44,7 +44,7 @@ export async function parquetRelation(
   connection: DuckDBConnection,
   ask: Ask,
   { path, skip }: ParquetRows,
-  { idField, times, integers }: RelationOptions,
+  { idField, times, hasIntegers }: RelationOptions,
 ): Promise<Relation> {
   const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}, ${AS_IT_IS}) LIMIT 0`);
   const types = described.columnTypes();
@@ -63,7 +63,7 @@ export async function parquetRelation(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
   const notes = isExport ? [] : [...besideNotes(sources.map(({ name }) => name)), ...(await durationNotes(ask, path))];
-  const columns = await columnsOf(ask, all, fields, { times, integers, notes });
+  const columns = await columnsOf(ask, all, fields, { times, hasIntegers, notes });
   const names = new Set(columns.map(({ name }) => name));
   const tooLarge = isTooLarge(fields);
   const [found = []] = tooLarge === undefined ? [] : await ask(`SELECT bool_or(${tooLarge}) FROM ${all}`);
@@ -82,6 +82,7 @@ export async function parquetRelation(
     parts,
     key: keyOf({ own: ownText, idField: idSql, time, faults }),
     isTooLarge: found[0] === true ? tooLarge : undefined,
+    check: `bit_xor(hash(${['l', ...sources.map(({ sql }) => sql)].join(', ')}))`,
     documentSql: () =>
       [
         'l',
@@ -122,11 +123,11 @@ async function columnsOf(
   ask: Ask,
   from: string,
   sources: readonly Source[],
-  { times, integers, notes }: { times: boolean; integers: ReadonlySet<string>; notes: string[] },
+  { times, hasIntegers, notes }: Pick<RelationOptions, 'times' | 'hasIntegers'> & { notes: string[] },
 ): Promise<RowColumn[]> {
   const typed = sources.map((source) => ({ source, values: typedValues(source.type, source.sql, times) }));
   const figures = typed.map(({ source: { name }, values: { shape, sql, isLost } }) => {
-    const raw = shape === 'double' && integers.has(name) ? sql : undefined;
+    const raw = shape === 'double' && hasIntegers(name) ? sql : undefined;
     return [
       shape === 'int64' || shape === 'hugeint' ? `bool_and(${isSafe(sql)})` : 'NULL',
       shape === 'hugeint' ? `bool_and(TRY_CAST(${sql} AS BIGINT) IS NOT NULL OR ${sql} IS NULL)` : 'NULL',

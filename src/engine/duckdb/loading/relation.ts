@@ -39,8 +39,8 @@ export interface RelationOptions {
   idField: string | undefined;
   /** Whether times are recognized. */
   times: boolean;
-  /** The collection's fields that have integers, which doubles of a file may be, too. */
-  integers: ReadonlySet<string>;
+  /** Whether a field of the collection has integers, which doubles of a file may be, too. */
+  hasIntegers(field: string): boolean;
 }
 
 /** The rows of a file. */
@@ -50,6 +50,8 @@ export interface Relation {
   columns: readonly RowColumn[];
   parts: readonly Part[];
   key: RowKey;
+  /** SQL for a figure that takes reading all values of some rows, and fails where the file is broken; undefined: it is not. */
+  check?: string | undefined;
   /** SQL condition for rows that are too large to become documents; undefined: there are none. */
   isTooLarge?: string | undefined;
   /** What a document of a row is made of: SQL, and what becomes of that. */
@@ -66,6 +68,8 @@ export interface Relation {
 export interface RowKey {
   /** SQL for the text of the id; undefined: all are made. */
   id: string | undefined;
+  /** Whether each row has one that follows from its number `l` alone. */
+  isNumbered?: boolean | undefined;
   /** SQL for the event time; undefined: there is none. */
   time: string | undefined;
   /** SQL condition for rows of which only a document can tell whether they are refused, and their event time. */

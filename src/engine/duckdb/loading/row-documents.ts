@@ -11,6 +11,17 @@ import { ID_BYTES_MAX } from './row-key.ts';
 const REFUSED_SHOWN = 100;
 const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
+/** What reads rows. */
+export interface RowsReading {
+  ask: Ask;
+  connection: DuckDBConnection;
+}
+
+/** A row that is refused; of one that is too large without its document. */
+interface RefusedAsDocument extends RowAsDocument {
+  why: string;
+}
+
 /** The types that documents of rows declare. */
 export function declaredOf({ columns }: Relation): ReadonlyMap<string, DeclaredType> | undefined {
   const declared = columns.flatMap((one) => (one.declared === undefined ? [] : [[one.name, one.declared] as const]));
@@ -21,7 +32,7 @@ export function declaredOf({ columns }: Relation): ReadonlyMap<string, DeclaredT
 export function readRow(
   { document, why }: RowAsDocument,
   relation: Relation,
-  options: RowsOptions,
+  options: Pick<RowsOptions, 'read'>,
 ): NewDocument | string {
   if (why !== undefined) return why;
   const read = options.read(document);
@@ -35,33 +46,51 @@ export function refuse(progress: RowsProgress, { at, id }: Pick<RowAsDocument, '
 
 /** The rows of each part that are refused; if that is to stop the load, some of the first ones. */
 export async function findRefused(
-  { ask, connection }: { ask: Ask; connection: DuckDBConnection },
+  reading: RowsReading,
   relation: Relation,
   options: RowsOptions,
   progress: RowsProgress,
 ): Promise<Map<Part, number[]>> {
   const found = new Map<Part, number[]>();
-  const { isUnsure } = relation.key;
-  if (isUnsure === undefined && relation.isTooLarge === undefined) return found;
   for (const part of relation.parts) {
-    const lines = await refuseTooLarge(ask, relation, part, progress);
-    const from = rowsWithout(part, lines);
-    if (isUnsure !== undefined) {
-      const text = `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} WHERE (${isUnsure})`;
-      for await (const rows of rowsOf(connection, text, options.signal)) {
-        for (const values of rows) {
-          const row = relation.document(values, NO_COLUMNS);
-          const read = readRow(row, relation, options);
-          if (typeof read !== 'string') continue;
-          refuse(progress, row, read);
-          lines.push(row.at);
-        }
-        if (options.stopsAtRefused && progress.refusedCount > 0) return found;
+    const lines: number[] = [];
+    for await (const some of refusedIn(reading, relation, part, options)) {
+      for (const row of some) {
+        refuse(progress, row, row.why);
+        lines.push(row.at);
       }
+      if (options.stopsAtRefused && progress.refusedCount > 0) return found;
     }
     if (lines.length > 0) found.set(part, lines);
   }
   return found;
+}
+
+/** The rows of a part that are refused, some at a time. */
+export async function* refusedIn(
+  { ask, connection }: RowsReading,
+  relation: Relation,
+  part: Part,
+  options: Pick<RowsOptions, 'read' | 'signal'>,
+): AsyncGenerator<RefusedAsDocument[], void> {
+  const { isUnsure } = relation.key;
+  const large = await tooLargeIn(ask, relation, part);
+  const from = rowsWithout(
+    part,
+    large.map(({ at }) => at),
+  );
+  if (isUnsure !== undefined) {
+    const text = `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} WHERE (${isUnsure})`;
+    for await (const rows of rowsOf(connection, text, options.signal)) {
+      const read = rows.flatMap((values) => {
+        const row = relation.document(values, NO_COLUMNS);
+        const why = readRow(row, relation, options);
+        return typeof why === 'string' ? [{ ...row, why }] : [];
+      });
+      yield [...large.splice(0), ...read];
+    }
+  }
+  if (large.length > 0) yield large;
 }
 
 /** The rows of a statement, some at a time and in order, and no more of them than whoever takes them asks for. */
@@ -82,20 +111,16 @@ async function* rowsOf(
   }
 }
 
-async function refuseTooLarge(
-  ask: Ask,
-  { isTooLarge, key }: Relation,
-  part: Part,
-  progress: RowsProgress,
-): Promise<number[]> {
+async function tooLargeIn(ask: Ask, { isTooLarge, key }: Relation, part: Part): Promise<RefusedAsDocument[]> {
   if (isTooLarge === undefined) return [];
   const id = key.id === undefined ? 'NULL' : `CASE WHEN strlen(${key.id}) <= ${ID_BYTES_MAX} THEN ${key.id} END`;
   const rows = await ask(`SELECT l, ${id} FROM ${part.from} WHERE ${isTooLarge} ORDER BY l`);
-  return rows.map(([line, own]) => {
-    const at = Number(line);
-    refuse(progress, { at, id: typeof own === 'string' ? own : null }, TOO_LARGE);
-    return at;
-  });
+  return rows.map(([line, own]) => ({
+    at: Number(line),
+    id: typeof own === 'string' ? own : null,
+    why: TOO_LARGE,
+    document: {},
+  }));
 }
 
 /** SQL for the rows of a part without some of them. */

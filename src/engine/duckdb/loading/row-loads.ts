@@ -20,7 +20,8 @@ import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { openedRows } from './opened-rows.ts';
 import { parquetRelation } from './parquet-relation.ts';
 import type { Ask, Part, Relation, RelationOptions, RowColumn } from './relation.ts';
-import { findRefused, handOver } from './row-documents.ts';
+import { findRefused, handOver, type RowsReading } from './row-documents.ts';
+import type { PlanRows } from './rows-part.ts';
 
 const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
 
@@ -53,16 +54,21 @@ export function createRowLoads(
       return outcome;
     },
     async openRows(id, rows, signal) {
-      const guarded = async <T>(during: AbortSignal, work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) => {
+      const guarded = async <T>(during: AbortSignal, work: (reading: RowsReading) => Promise<T>) => {
         try {
-          return await onConnection(context, during, work);
+          return await onConnection(context, during, (ask, connection) => work({ ask, connection }));
         } catch (error) {
           throw loadError(context, rows, during, error);
         }
       };
-      const how = readingFor(requireTable(context.catalog, id), undefined);
-      const relation = await guarded(signal, (ask, connection) => relationOf(ask, connection, rows, how));
-      return openedRows(relation, (work, during) => guarded(during, work));
+      const { times } = requireTable(context.catalog, id).shape;
+      // What is stored until its rows are, and what fields have then, is not known yet.
+      const how: RelationOptions = { idField: undefined, times, hasIntegers: () => true };
+      const relation = await guarded(signal, ({ ask, connection }) => relationOf(ask, connection, rows, how));
+      const { signal: always } = new AbortController();
+      const plan: PlanRows = (table, own) =>
+        planFor(context, table, own, (work) => onConnection(context, always, (ask) => work(ask)));
+      return openedRows(relation, (work, during) => guarded(during, work), plan);
     },
     async sampleRows(rows, max, signal) {
       try {
@@ -70,7 +76,7 @@ export function createRowLoads(
           const relation = await relationOf(ask, connection, rows, {
             idField: undefined,
             times: true,
-            integers: new Set(),
+            hasIntegers: () => false,
           });
           const read = <T>(work: (one: Ask) => Promise<T>) => work(ask);
           const { shape } = await planFor(context, NEW_TABLE, relation, read);
@@ -109,8 +115,8 @@ function relationOf(
 
 /** How rows are read that are to go into a table. */
 function readingFor({ shape: { times, columns } }: Table, idField: string | undefined): RelationOptions {
-  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
-  return { idField, times, integers };
+  const hasIntegers = (name: string) => INTEGERS.has(columns.get(name) ?? 'null');
+  return { idField, times, hasIntegers };
 }
 
 async function load(

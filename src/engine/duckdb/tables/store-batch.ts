@@ -1,5 +1,7 @@
 import type { Batch, BatchOutcome } from '../../batches.ts';
 import type { DocumentsText, NewDocument } from '../../documents.ts';
+import type { OnFieldNews } from '../../field-news.ts';
+import type { RowsPart } from '../../rows.ts';
 import type { Sql } from '../connections/store.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { type Acceptance, outcomesOf } from './accept.ts';
@@ -15,6 +17,32 @@ interface DocumentsBatch extends Batch {
   storeRecords: StoreRecords;
   documents: readonly NewDocument[];
   acceptance: Acceptance;
+}
+
+/** The same as rows of a file. */
+interface RowsBatch extends Batch {
+  storeRecords: StoreRecords;
+  documents: StorableRows;
+}
+
+/** Rows of a file that know how they get into a table. */
+export abstract class StorableRows implements RowsPart {
+  abstract readonly first: number;
+  abstract readonly last: number;
+  abstract readonly refused: RowsPart['refused'];
+  abstract readonly ids: RowsPart['ids'];
+  /** Stores them, and does in the same transaction what else is to be done; the caller holds the table's lock. */
+  abstract store(
+    context: WritesContext,
+    table: Table,
+    finish: (sql: Sql, table: Table, rows: NonNullable<BatchOutcome['rows']>) => Promise<void>,
+    onNews: OnFieldNews | undefined,
+  ): Promise<void>;
+}
+
+export function storable(rows: RowsPart): StorableRows {
+  if (rows instanceof StorableRows) return rows;
+  throw new Error('these rows are of no file that the engine has opened');
 }
 
 /** The same as text, scanned for a table of this shape. */
@@ -59,18 +87,33 @@ export async function storeBatchText(
   return (await storeText(context, table, text, scanned, { finish, onNews })) && outcome;
 }
 
+/** The same, given as rows of a file. */
+export async function storeBatchRows(context: WritesContext, table: Table, batch: RowsBatch): Promise<BatchOutcome> {
+  const outcome: BatchOutcome = { documents: [], deleted: 0 };
+  const finish = (sql: Sql, after: Table, rows: NonNullable<BatchOutcome['rows']>) => {
+    outcome.rows = rows;
+    return storeRest(sql, after, batch, outcome);
+  };
+  await batch.documents.store(context, table, finish, batch.onNews);
+  return outcome;
+}
+
 /** What a batch has beside its documents. */
 async function storeRest(
   sql: Sql,
   table: Table,
-  batch: DocumentsBatch | TextBatch,
+  batch: DocumentsBatch | TextBatch | RowsBatch,
   outcome: BatchOutcome,
 ): Promise<void> {
   const orGone = new Set(batch.orGone);
-  const failed =
-    'bytes' in batch.documents ? [] : batch.documents.filter((_, at) => outcome.documents[at]?.status === 'error');
+  const { documents } = batch;
+  const failed = isList(documents) ? documents.filter((_, at) => outcome.documents[at]?.status === 'error') : [];
   const gone = failed.flatMap(({ id }) => (orGone.has(id) ? [id] : []));
   outcome.deleted = await deleteVisible(sql, table, [...new Set([...batch.deletes, ...gone])]);
   if (batch.memory !== undefined) await storeMemory(sql, table.id, batch.memory);
   await batch.storeRecords(sql, batch.records(outcome));
+}
+
+function isList(documents: Batch['documents']): documents is readonly NewDocument[] {
+  return Array.isArray(documents);
 }

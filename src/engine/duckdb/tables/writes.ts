@@ -24,7 +24,7 @@ import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { type StoreRecords, storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
-import { storeBatch, storeBatchText } from './store-batch.ts';
+import { storable, storeBatch, storeBatchRows, storeBatchText } from './store-batch.ts';
 import {
   alterTable,
   METADATA_LOCK,
@@ -133,6 +133,13 @@ export function createWrites(context: WritesContext): Writes {
     async storeBatch(id, batch) {
       const { shape } = requireTable(catalog, id);
       const { documents } = batch;
+      if ('refused' in documents) {
+        const rows = storable(documents);
+        await batch.after;
+        return await withRecords(id, (table, storeRecords) =>
+          storeBatchRows(context, table, { ...batch, documents: rows, storeRecords }),
+        );
+      }
       if ('bytes' in documents) {
         const scanned = await shortcuts.unparsed.try(documents, shape);
         await batch.after;
