@@ -42,7 +42,6 @@ export async function findRefused(
 ): Promise<Map<Part, number[]>> {
   const found = new Map<Part, number[]>();
   const { isUnsure } = relation.key;
-  if (isUnsure === undefined && relation.isTooLarge === undefined) return found;
   for (const part of relation.parts) {
     const lines = await refuseTooLarge(ask, relation, part, progress);
     const from = rowsWithout(part, lines);
