@@ -49,6 +49,9 @@ export interface Store {
   /** The statements that change the columns of a table, as SQL names it, by these steps, which are in order. */
   columnStatements(table: string, steps: readonly ColumnStep[]): string[];
 
+  /** Whether an empty table is made anew, with all its columns in one statement: each ALTER takes as long as it has columns. */
+  readonly remakesTables: boolean;
+
   /** How much text of documents one statement inserts. */
   readonly insertedBytesMax: number;
 

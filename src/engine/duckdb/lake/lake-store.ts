@@ -111,6 +111,7 @@ export class LakeStore implements Store {
 
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
   readonly locksMetadata = true;
+  readonly remakesTables = false;
 
   // Each statement makes a file.
   readonly insertedBytesMax = 16 * 1024 * 1024;

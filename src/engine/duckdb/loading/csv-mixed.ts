@@ -53,15 +53,17 @@ export const hasDigits = (cell: string) => `regexp_matches(${cell}, '[0-9]')`;
 
 /** SQL for what a column of a kind has of a cell that is of that kind, or a word: NULL then. */
 export function mixedSql(cell: string, kind: CellKind): string {
-  return `CASE WHEN ${hasDigits(cell)} THEN ${cellSql(isTimeShape(kind) ? readable(cell) : cell, kind)} END`;
+  if (isTimeShape(kind)) return `CASE WHEN ${hasDigits(cell)} THEN ${cellSql(readable(cell), kind)} END`;
+  const value = cellSql(cell, kind);
+  return kind === 'double' ? `CASE WHEN isfinite(${value}) THEN ${value} END` : value;
 }
 
 /** SQL for the text of such a cell that a column of a kind does not give back; NULL of others. */
 export function strayOf(cell: string, kind: CellKind): string {
-  const isGiven = isTimeShape(kind)
-    ? `regexp_full_match(${cell}, ${quoteText(spellingOf(kind).pattern)})`
-    : hasDigits(cell);
-  return `CASE WHEN NOT ${isGiven} THEN ${cell} END`;
+  const isOther = isTimeShape(kind)
+    ? `NOT regexp_full_match(${cell}, ${quoteText(spellingOf(kind).pattern)})`
+    : `${mixedSql(cell, kind)} IS NULL`;
+  return `CASE WHEN ${isOther} THEN ${cell} END`;
 }
 
 /** Whether a column of another kind takes the cells of one of this kind. */
@@ -114,9 +116,12 @@ function conditionsOf(most: Most): string[] {
 }
 
 /**
- * SQL for the cells of columns below one another: `c` of the column at `i`, in line `l`. To plan the same for each of many
- * columns takes seconds.
+ * Of more columns than this, nothing but their values is computed for each: to plan what tries patterns takes as long for one
+ * as it takes to try some hundred thousand cells.
  */
+export const BESIDE_MAX = 24;
+
+/** SQL for the cells of columns below one another: `c` of the column at `i`, in line `l`. */
 export function belowOneAnother(from: string, columns: readonly string[]): string {
   const places = columns.map((_, at) => at);
   return `(SELECT l, unnest([${columns.join(', ')}]) AS c, unnest([${places.join(', ')}]) AS i FROM ${from})`;

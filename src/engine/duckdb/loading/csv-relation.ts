@@ -46,8 +46,9 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const given = types[at];
     if (given === undefined) {
       const { kind, shape, mixed } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
-      const value = kind === undefined ? sql : mixed === undefined ? cellSql(sql, kind) : mixedSql(sql, kind);
-      found.push({ name, shape, sql: value, cell: { sql, kind, given, mixed } });
+      const valueFor = (text: string) =>
+        kind === undefined ? text : mixed === undefined ? cellSql(text, kind) : mixedSql(text, kind);
+      found.push({ name, shape, sql: valueFor(sql), cell: { sql, valueFor, kind, given, mixed } });
     } else found.push(givenColumn({ name, sql, given }, noValues, integers));
   }
   const textNotes = new Map<string, string>();
@@ -115,13 +116,15 @@ function givenColumn(
   faults: string[],
   integers: ReadonlyMap<string, Shape>,
 ): RowColumn {
-  const cell = { sql, kind: undefined, given };
-  if (given === 'STRING') return { name, shape: 'string', sql, cell };
-  const { value, isNone } = givenValue(sql, given);
-  faults.push(isNone);
-  if (given !== 'INTEGER') return { name, shape: given === 'BOOLEAN' ? 'boolean' : 'double', sql: value, cell };
+  const column = (shape: Shape, valueFor: (text: string) => string): RowColumn => {
+    return { name, shape, sql: valueFor(sql), cell: { sql, valueFor, kind: undefined, given } };
+  };
+  if (given === 'STRING') return column('string', (text) => text);
+  faults.push(givenValue(sql, given).isNone);
+  const valueFor = (text: string) => givenValue(text, given).value;
+  if (given !== 'INTEGER') return column(given === 'BOOLEAN' ? 'boolean' : 'double', valueFor);
   const shape = integers.get(sql) ?? 'int53';
-  return { name, shape, sql: `TRY_CAST(${value} AS ${typeOf(shape)})`, cell };
+  return column(shape, (text) => `TRY_CAST(${valueFor(text)} AS ${typeOf(shape)})`);
 }
 
 /** The narrowest shape of all integers of each of some columns. */

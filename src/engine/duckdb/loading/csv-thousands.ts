@@ -37,6 +37,11 @@ export async function withThousands(
       name,
       `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, CAST(replace(${quoteName(name)}, '.', '') AS BIGINT) is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`,
     );
-    return { name, shape: 'string', sql: cell.sql, cell: { sql: cell.sql, kind: undefined, given: undefined } };
+    return {
+      name,
+      shape: 'string',
+      sql: cell.sql,
+      cell: { sql: cell.sql, valueFor: (text) => text, kind: undefined, given: undefined },
+    };
   });
 }

@@ -1,9 +1,10 @@
+import type { DuckDBValue } from '@duckdb/node-api';
 import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
-import { lookAtMixed, type Most, mostOf, type Others } from './csv-mixed.ts';
+import { BESIDE_MAX, belowOneAnother, lookAtMixed, type Most, mostOf, type Others } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -24,8 +25,8 @@ const SAMPLE_ROWS = 2_000;
 const SAMPLE_CELLS = 200_000;
 /** No number or time is longer; long text need not be read for that. */
 const BEGINNING_CHARS = 64;
-/** Columns that one statement looks at: planning one for more takes longer than it takes for each. */
-export const AT_ONCE = 200;
+/** Columns that one statement looks at: of so many it holds the cells of some thousand rows. */
+export const AT_ONCE = 1_000;
 
 /** A column whose kind is not known yet. */
 interface Open {
@@ -121,15 +122,15 @@ function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKin
 /** The kinds that the first cell of each column may be of that is no word for a missing value. */
 async function seeFirst(ask: Ask, from: string, columns: readonly Open[], times: boolean): Promise<void> {
   if (columns.length === 0) return;
-  const figures = columns.flatMap(({ sql }) => [
-    `any_value(${beginning(sql)}) FILTER (NOT ${missingSql(sql)})`,
-    `count(${sql})`,
-    `count(*) FILTER (${missingSql(sql)})`,
-  ]);
-  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
-  for (const [index, column] of columns.entries()) {
-    const [text, count, missing] = row.slice(3 * index);
-    column.hasText = Number(count) > 0;
+  const cells = columns.map(({ sql }) => sql);
+  const rows = await ask(
+    `SELECT i, any_value(${beginning('c')}) FILTER (NOT ${missingSql('c')}), count(*) FILTER (${missingSql('c')})
+     FROM ${belowOneAnother(from, cells)} WHERE c IS NOT NULL GROUP BY i`,
+  );
+  for (const [at, text, missing] of rows) {
+    const column = columns[Number(at)];
+    if (column === undefined) continue;
+    column.hasText = true;
     if (typeof text !== 'string') continue;
     column.most = mostOf([text], times);
     column.kinds = column.most !== undefined && Number(missing) > 0 ? [] : possibleKinds(text, times);
@@ -148,18 +149,45 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
     }
   }
   if (open.length === 0) return [];
-  const figures = open.flatMap(({ column: { sql }, kind }) => [
-    areAll(sql, kind),
-    kind === 'integer' ? `bool_and(${isSafe(cellSql(sql, kind))})` : 'NULL',
-  ]);
-  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  const tried = open.map(({ column: { sql }, kind }): Tried => ({ sql, kind }));
+  const verdicts = await (open.length > BESIDE_MAX ? tryBelow : tryBeside)(ask, from, tried);
   const left: Open[] = [];
   for (const [index, { column, kind }] of open.entries()) {
-    const [isAll, isSmall] = row.slice(2 * index);
+    const [isAll, isSmall] = verdicts[index] ?? [];
     if (isAll === false) left.push({ ...column, kinds: column.kinds?.slice(1), tried: kind });
     else found.set(column.sql, { kind, shape: shapeOf(kind, isSmall !== false) });
   }
   return left;
+}
+
+/** Cells of a column, and the kind that they may all be of. */
+interface Tried {
+  sql: string;
+  kind: CellKind;
+}
+
+/** Of columns: whether all cells are of their kind, and whether a double holds them if they are integers. */
+type Verdicts = (readonly DuckDBValue[])[];
+
+async function tryBeside(ask: Ask, from: string, columns: readonly Tried[]): Promise<Verdicts> {
+  const figures = columns.flatMap(({ sql, kind }) => [areAll(sql, kind), kind === 'integer' ? areSmall(sql) : 'NULL']);
+  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  return columns.map((_, index) => row.slice(2 * index, 2 * index + 2));
+}
+
+async function tryBelow(ask: Ask, from: string, columns: readonly Tried[]): Promise<Verdicts> {
+  const verdicts: Verdicts = columns.map(() => []);
+  for (const kind of new Set(columns.map((one) => one.kind))) {
+    const some = columns.flatMap((one, at) => (one.kind === kind ? [{ at, sql: one.sql }] : []));
+    const cells = some.map(({ sql }) => sql);
+    const small = kind === 'integer' ? areSmall('c') : 'NULL';
+    const rows = await ask(`SELECT i, ${areAll('c', kind)}, ${small} FROM ${belowOneAnother(from, cells)} GROUP BY i`);
+    for (const [index, ...verdict] of rows) {
+      const { at = 0 } = some[Number(index)] ?? {};
+      verdicts[at] = verdict;
+    }
+  }
+  return verdicts;
 }
 
 const SHOWN_CHARS = 40;
@@ -177,6 +205,11 @@ export function textNote(name: string, { kind, count, all, line, cell }: Others)
 /** SQL for whether all cells that are not empty are of a kind. */
 function areAll(sql: string, kind: CellKind): string {
   return `bool_and(${sql} IS NULL OR ${isOfKind(sql, kind)})`;
+}
+
+/** SQL for whether a double holds all integers. */
+function areSmall(sql: string): string {
+  return `bool_and(${isSafe(cellSql(sql, 'integer'))})`;
 }
 
 function shapeOf(kind: CellKind, isSmall: boolean): Shape {

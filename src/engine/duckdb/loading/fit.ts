@@ -7,7 +7,7 @@ import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { type CellKind, cellSql, isOfKind, isSafe } from './csv-cells.ts';
-import { isAlike, strayOf } from './csv-mixed.ts';
+import { BESIDE_MAX, isAlike, strayOf } from './csv-mixed.ts';
 import { noneOf, type RowColumn, type RowKey } from './relation.ts';
 
 /** How rows go into a table. */
@@ -28,8 +28,8 @@ interface Fit {
   value: string;
   /** SQL condition for the rows whose value fits; undefined: all do. */
   fits?: string;
-  /** SQL for the text that is beside the column as its value does not give it back; undefined: there is none. */
-  stray?: string;
+  /** SQL for the text that is beside the column as its value does not give it back, given SQL for a cell; undefined: there is none. */
+  stray?(cell: string): string;
 }
 
 /** How rows go into a table of this shape, so that the table is as with documents of the same rows. */
@@ -42,7 +42,7 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
   const targets: [string, string][] = [];
   const conditions: string[] = [];
   const extras: RowColumn[] = [];
-  const strays = new Map<string, string>();
+  const strays = new Map<string, Member>();
   const strayed: RowColumn[] = [];
   const isWithoutStrays = hasOwnStrays(before.columns);
   for (const column of columns) {
@@ -54,10 +54,10 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
     targets.push([column.name, fit.value]);
     if (fit.fits !== undefined) conditions.push(`NOT coalesce(${fit.fits}, false)`);
     if (fit.stray === undefined) continue;
-    strays.set(column.name, fit.stray);
+    strays.set(column.name, { key: placeOf([column.name]), cell: column.cell?.sql, json: jsonTextOf(fit.stray) });
     if ((column.cell?.mixed?.others ?? 0) > 0) strayed.push(column);
   }
-  if (strays.size > 0) targets.push([STRAYS_COLUMN, straysSql(strays)]);
+  if (strays.size > 0) targets.push([STRAYS_COLUMN, objectSql([...strays.values()])]);
   if (extras.length > 0) targets.push([EXTRA_COLUMN, extraSql(extras)]);
   for (const { isUntyped, sql } of extras) if (isUntyped === true) conditions.push(`(${sql} IS NOT NULL)`);
   const isSame =
@@ -73,28 +73,55 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
   };
 }
 
-/** Keys without a value are missing ones. As text, since planning as many arguments of `json_object` takes much longer. */
-function extraSql(columns: readonly RowColumn[]): string {
-  return objectSql(columns.map((column) => [column.name, jsonOf(column)]));
+/** A member of a JSON object. */
+interface Member {
+  key: string;
+  /** The cell that it is made of. */
+  cell: string | undefined;
+  /** SQL for its JSON text, given SQL for a cell; without a value NULL. */
+  json(cell: string): string;
 }
 
-/** SQL for a JSON object of keys and JSON text; without any value NULL. */
-function objectSql(members: readonly (readonly [key: string, sql: string])[]): string {
-  const texts = members.map(([key, sql]) => `${quoteText(`${JSON.stringify(key)}:`)} || ${sql}`);
-  return `CAST(nullif(concat('{', concat_ws(',', ${texts.join(', ')}), '}'), '{}') AS JSON)`;
+/** Keys without a value are missing ones. */
+function extraSql(columns: readonly RowColumn[]): string {
+  return objectSql(columns.map((column) => ({ key: column.name, cell: column.cell?.sql, json: jsonOf(column) })));
+}
+
+/**
+ * SQL for a JSON object; without any value NULL. As text, since planning as many arguments of `json_object` takes much longer,
+ * and that of many cells in a list, in which those of one kind are planned once.
+ */
+function objectSql(members: readonly Member[]): string {
+  const cells = members.flatMap(({ cell }) => cell ?? []);
+  const begun = members.map(({ key }) => quoteText(`${JSON.stringify(key)}:`));
+  const isList = members.length > BESIDE_MAX && cells.length === members.length;
+  const texts = isList
+    ? `array_to_string(${listSql(members, begun, cells)}, ',')`
+    : `concat_ws(',', ${members.map(({ cell = '', json }, at) => `${begun[at]} || ${json(cell)}`).join(', ')})`;
+  return `CAST('{' || nullif(${texts}, '') || '}' AS JSON)`;
+}
+
+function listSql(members: readonly Member[], begun: readonly string[], cells: readonly string[]): string {
+  const forms = members.map(({ json }) => json('e[2]'));
+  const kinds = [...new Set(forms)];
+  const of = new Map(kinds.map((form, at) => [form, at]));
+  const lists = [begun, cells, forms.map((form) => of.get(form) ?? 0)].map((list) => `[${list.join(', ')}]`);
+  const json = kinds.map((form, at) => `WHEN ${at} THEN ${form}`).join(' ');
+  return `list_transform(list_zip(${lists.join(', ')}), lambda e: e[1] || CASE e[3] ${json} END)`;
 }
 
 /** SQL for the value of a column as JSON text. */
-function jsonOf({ shape, sql, cell }: RowColumn): string {
-  const value = `CAST(${toJson(shape, sql)} AS VARCHAR)`;
-  if (cell?.mixed === undefined) return value;
-  const text = `CAST(to_json(${cell.sql}) AS VARCHAR)`;
-  return isTimeShape(shape) ? text : `coalesce(${value}, ${text})`;
+function jsonOf({ shape, sql, cell }: RowColumn): Member['json'] {
+  const value = (one: string) => `CAST(${toJson(shape, one)} AS VARCHAR)`;
+  if (cell === undefined) return () => value(sql);
+  const { mixed, valueFor } = cell;
+  if (mixed === undefined) return (text) => value(valueFor(text));
+  const asText = jsonTextOf((text) => text);
+  return isTimeShape(shape) ? asText : (text) => `coalesce(${value(valueFor(text))}, ${asText(text)})`;
 }
 
-/** SQL for the texts that are beside their columns. */
-function straysSql(strays: ReadonlyMap<string, string>): string {
-  return objectSql([...strays].map(([name, sql]) => [placeOf([name]), `CAST(to_json(${sql}) AS VARCHAR)`]));
+function jsonTextOf(text: (cell: string) => string): Member['json'] {
+  return (cell) => `CAST(to_json(${text(cell)}) AS VARCHAR)`;
 }
 
 /** The same plan where a column has become another one that holds all of its values: a map. */
@@ -115,7 +142,7 @@ function fitColumn(column: RowColumn, held: Shape, isWithoutStrays: boolean): Fi
   if (column.isUntyped === true) return asDocuments(held, sql);
   if (held === 'null') return { shape, value: sql };
   if (cell !== undefined && cell.given === undefined) {
-    const fit = fitCell(cell.sql, cell.kind, held);
+    const fit = shape === 'int53' && held === 'double' ? undefined : fitCell(cell.sql, cell.kind, held);
     if (fit !== undefined) return fit;
   }
   return fitValue(column, held);
@@ -146,11 +173,11 @@ function fitMixed(column: RowColumn, { sql: cell, kind }: NonNullable<RowColumn[
   const { shape, sql } = column;
   if (held === 'string') return { shape: held, value: cell };
   if (kind !== undefined && (held === 'null' || held === shape))
-    return { shape, value: sql, stray: strayOf(cell, kind) };
+    return { shape, value: sql, stray: (one) => strayOf(one, kind) };
   if (kind !== undefined && isTimeShape(held) && isAlike(kind, held))
-    return { shape: held, value: sql, stray: strayOf(cell, held) };
+    return { shape: held, value: sql, stray: (one) => strayOf(one, held) };
   const areNumbers = [shape, held].every((one) => one === 'double' || INTEGERS.includes(one));
-  if (kind !== undefined && areNumbers) return { ...fitValue(column, held), stray: strayOf(cell, kind) };
+  if (kind !== undefined && areNumbers) return { ...fitValue(column, held), stray: (one) => strayOf(one, kind) };
   return asDocuments(held, cell);
 }
 

@@ -8,6 +8,19 @@ import type { CellKind, Mixed } from './csv-cells.ts';
 /** Runs a statement that only reads. */
 export type Ask = (text: string) => Promise<DuckDBValue[][]>;
 
+/** The text of a cell of CSV. */
+export interface CellSource {
+  /** SQL for it. */
+  sql: string;
+  /** SQL for its value, given SQL for a text. */
+  valueFor(text: string): string;
+  /** What all cells are, or most. */
+  kind: CellKind | undefined;
+  mixed?: Mixed | undefined;
+  /** The type that they were given. */
+  given: ColumnType | undefined;
+}
+
 /** A field of the rows of a file. */
 export interface RowColumn {
   name: string;
@@ -15,8 +28,7 @@ export interface RowColumn {
   shape: Shape;
   /** SQL for its value, among the columns of a part: of the type of its shape. */
   sql: string;
-  /** The text of a cell of CSV: SQL for it, what all cells are, or most, and the type that they were given. */
-  cell?: { sql: string; kind: CellKind | undefined; given: ColumnType | undefined; mixed?: Mixed | undefined };
+  cell?: CellSource;
   /** The type that a document declares. */
   declared?: DeclaredType | undefined;
   /** Whether each row with a value has to become a document. */

@@ -96,6 +96,7 @@ export function createRowLoads(
   };
 }
 
+const NONE_REFUSED: ReadonlyMap<Part, readonly number[]> = new Map();
 const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 function loadError(context: WritesContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
@@ -133,7 +134,10 @@ async function load(
   const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));
   requireIdColumn(relation, options.idField);
   outcome.notes = relation.notes;
-  const refused = await read((ask, connection) => findRefused({ ask, connection }, relation, options, outcome));
+  const mayRefuse = relation.key.isUnsure !== undefined || relation.isTooLarge !== undefined;
+  const refused = mayRefuse
+    ? await read((ask, connection) => findRefused({ ask, connection }, relation, options, outcome))
+    : NONE_REFUSED;
   outcome.isStopped = options.stopsAtRefused && outcome.refusedCount > 0;
   if (outcome.isStopped) return;
   const { take, signal } = options;

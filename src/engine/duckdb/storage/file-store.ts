@@ -83,6 +83,7 @@ export class FileStore implements Store {
    * merging the log, however many come.
    */
   readonly locksMetadata = false;
+  readonly remakesTables = true;
   readonly insertedBytesMax = 4 * 1024 * 1024;
 
   async begun(): Promise<void> {}

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/errors.ts';
 import type { Change, RecordChange } from '../../engine.ts';
 import type { Sql } from '../connections/store.ts';
-import { CATALOG, DEFAULT_SCHEMA, foldName, ID_COLUMN, quoteName, schemaOf, TIME_COLUMN } from '../sql/names.ts';
+import { CATALOG, DEFAULT_SCHEMA, foldName, quoteName, schemaOf } from '../sql/names.ts';
 import { createAliasView, forgetAlias, storeAlias } from './aliases.ts';
 import {
   aliasesOver,
@@ -20,7 +20,7 @@ import {
   type Table,
   updateTrashed,
 } from './catalog.ts';
-import { HASH_COLUMN } from './columns.ts';
+import { columnDefinitions } from './columns.ts';
 import { forgetMemory } from './memory.ts';
 import { storeRecord } from './records.ts';
 import { dropKept, storeKeptAsText } from './trash.ts';
@@ -143,10 +143,7 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
   putTable(staged, table);
   return {
     async run(sql) {
-      await sql(
-        `CREATE TABLE ${dataTable(table.id)} (${quoteName(ID_COLUMN)} VARCHAR NOT NULL, ${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL,
-          ${quoteName(HASH_COLUMN)} UBIGINT NOT NULL)`,
-      );
+      await sql(`CREATE TABLE ${dataTable(table.id)} (${columnDefinitions(table.shape)})`);
       await createView(sql, catalog, table, false);
       await insertTable(sql, table);
     },

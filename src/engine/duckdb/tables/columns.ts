@@ -5,6 +5,7 @@ import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sq
 import { opaqueText } from '../sql/opaque-text.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 import { computedTimeIn } from '../values/time-text.ts';
+import { typeOf } from '../values/types.ts';
 
 /** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */
 export const TABLE_FORM = 2;
@@ -74,6 +75,17 @@ export const IS_LIVE = `${quoteName(HASH_COLUMN)} >= ${HASHES_FROM}`;
 /** Column names as SQL sees them, in order. */
 export function columnNames(table: TableShape): string[] {
   return [ID_COLUMN, TIME_COLUMN, ...table.columns.keys(), ...lastColumns(table)];
+}
+
+/** The columns of a table, as SQL that creates it. */
+export function columnDefinitions(table: TableShape): string {
+  return [
+    `${quoteName(ID_COLUMN)} VARCHAR NOT NULL`,
+    `${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL`,
+    `${quoteName(HASH_COLUMN)} UBIGINT NOT NULL`,
+    ...[...table.columns].map(([name, shape]) => `${quoteName(name)} ${typeOf(shape)}`),
+    ...lastColumns(table).map((name) => `${quoteName(name)} JSON`),
+  ].join(', ');
 }
 
 /** Those that stay behind all fields that come later. */

@@ -19,7 +19,7 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
-import { type Fitting, type Retyped, type TableShape, widenTable } from './columns.ts';
+import { columnDefinitions, type Fitting, lastColumns, type Retyped, type TableShape, widenTable } from './columns.ts';
 import { fieldNewsOf } from './field-news.ts';
 import { deleteRows, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
@@ -236,7 +236,10 @@ export async function alterTable(
   const emptied = new Map([...after.shape.columns].filter(([name]) => isEmptied(name)));
   const from = { ...before.shape, columns: new Map([...before.shape.columns, ...emptied]) };
   const steps = [...alterSteps(from, after.shape), ...emptySteps(before.shape, emptied)];
-  const statements = store.columnStatements(data, steps);
+  const isNew = store.remakesTables && steps.length > 1 && isBare(before.shape) && (await isEmpty(sql, before));
+  const statements = isNew
+    ? [`CREATE OR REPLACE TABLE ${data} (${columnDefinitions(after.shape)})`]
+    : store.columnStatements(data, steps);
   for (const statement of statements) await sql(statement);
   // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
   if (statements.length > 0) await createView(sql, catalog, after, catalog.withDeleted.has(after.id));
@@ -246,6 +249,11 @@ export async function alterTable(
   }
   await updateShape(sql, after);
   await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
+}
+
+/** Whether a table has no columns but its own. */
+function isBare(shape: TableShape): boolean {
+  return shape.columns.size === 0 && lastColumns(shape).length === 0;
 }
 
 /** Whether a table has no rows, not even such as are in the trash. */
