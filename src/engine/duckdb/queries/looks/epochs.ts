@@ -7,10 +7,11 @@ import {
   UNIT_LEAST,
   UNITS_FROM,
   type Unit,
+  unitOf,
   unitTaken,
 } from '../../sql/corrections/epochs.ts';
 import type { Look } from './look.ts';
-import { type Data, fieldSql, ROWS_MAX, rowsOfEach } from './samples.ts';
+import { type Data, fieldSql, ROWS_MAX, rowsOf } from './samples.ts';
 
 /*
  * Whether numbers that a statement takes for time since 1970 are in the unit that its function takes, judging by those of
@@ -38,7 +39,7 @@ interface UnitSeen {
 export async function epochReading(use: EpochUse, data: Data): Promise<EpochReading | undefined> {
   const { call, written, fields, isApart } = use;
   const taken = unitTaken(call);
-  const units = await unitsOf(fields, data);
+  const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
   if (first === undefined || taken === undefined) return undefined;
   const isOfText = fields.some(isText);
@@ -56,12 +57,9 @@ export async function epochReading(use: EpochUse, data: Data): Promise<EpochRead
 }
 
 /** The units of all that feeds a call, larger ones first; empty: none is clear. */
-async function unitsOf(fields: readonly Origin[], data: Data): Promise<UnitSeen[]> {
-  const selects = fields.map((field) => {
-    const from = fieldSql(field.path, data.viewOf(field.table), ROWS_MAX);
-    return `SELECT ${figuresOf(field).join(', ')} FROM (${from}) WHERE v IS NOT NULL`;
-  });
-  const rows = (await rowsOfEach(data.connection, selects)).flat();
+async function unitsOf(fields: readonly Origin[], taken: Unit | undefined, data: Data): Promise<UnitSeen[]> {
+  const rows: (readonly unknown[])[] = [];
+  for (const field of fields) rows.push((await rightFigures(field, taken, data)) ?? (await figuresOf(field, data)));
   const all = UNITS_FROM.flatMap(([, unit], at) => {
     // `nan` and `inf` are numbers for a cast, and of no unit.
     const example = rows.map((row) => Number(row[at] ?? Number.NaN)).find((number) => Number.isFinite(number));
@@ -70,8 +68,17 @@ async function unitsOf(fields: readonly Origin[], data: Data): Promise<UnitSeen[
   return all.length > 1 && rows.some((row) => Number(row.at(-1)) > 0) ? [] : all;
 }
 
-/** SQL for the least value `v` in each unit, and for how many are in none that is clear. */
-function figuresOf(field: Origin): string[] {
+/** The figures of a field of numbers all of which are in one unit, which takes half the time; undefined: they may not be. */
+async function rightFigures(field: Origin, taken: Unit | undefined, data: Data): Promise<unknown[] | undefined> {
+  if (isText(field)) return undefined;
+  const [least, most] = (await firstRow(field, data, ['min(v)', 'max(v)'])).map((one) => Number(one ?? 0));
+  if (least === undefined || most === undefined || least < UNIT_LEAST) return undefined;
+  const isRight = unitOf(least) === taken && unitOf(most) === taken;
+  return isRight ? [...UNITS_FROM.map(([, unit]) => (unit === taken ? least : null)), 0] : undefined;
+}
+
+/** The least value of a field in each unit, and how many are in none that is clear. */
+function figuresOf(field: Origin, data: Data): Promise<unknown[]> {
   const number = `CAST(${isText(field) ? 'TRY_CAST(v AS DOUBLE)' : 'v'} AS DOUBLE)`;
   const least = UNITS_FROM.map(([at], index) => {
     const below = index === 0 ? '' : ` AND abs(${number}) < ${UNITS_FROM[index - 1]?.[0] ?? 0}`;
@@ -79,5 +86,12 @@ function figuresOf(field: Origin): string[] {
   });
   // Times of the years around 1970 in a smaller unit look like seconds.
   const isUnclear = `abs(${number}) > ${SECONDS_MAX} AND abs(${number}) < ${UNITS_FROM[2]?.[0] ?? 0}`;
-  return [...least, `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${UNIT_LEAST})`];
+  const unclear = `count(*) FILTER (WHERE ${isUnclear} OR ${number} <= -${UNIT_LEAST})`;
+  return firstRow(field, data, [...least, unclear]);
+}
+
+/** SQL of aggregates over the values `v` of some documents. */
+async function firstRow({ path, table }: Origin, data: Data, of: readonly string[]): Promise<unknown[]> {
+  const sql = `SELECT ${of.join(', ')} FROM (${fieldSql(path, data.viewOf(table), ROWS_MAX)}) WHERE v IS NOT NULL`;
+  return (await rowsOf(data.connection, sql))[0] ?? [];
 }

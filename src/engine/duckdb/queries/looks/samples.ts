@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { resume } from '../../connections/sessions.ts';
 import type { TextField } from '../../gate/value-uses.ts';
 import { isTime } from '../../sql/corrections/casts.ts';
@@ -116,15 +116,6 @@ export async function rowsOf(connection: DuckDBConnection, sql: string): Promise
   }
 }
 
-/** The rows of SELECTs that have as many columns each, read by one statement; none if it fails. */
-export async function rowsOfEach(connection: DuckDBConnection, selects: readonly string[]): Promise<unknown[][][]> {
-  const found: unknown[][][] = selects.map(() => []);
-  if (selects.length === 0) return found;
-  const all = selects.map((sql, at) => `(SELECT ${at} AS f, * FROM (${sql}))`);
-  for (const [at, ...row] of await rowsOf(connection, all.join(' UNION ALL '))) found[Number(at)]?.push(row);
-  return found;
-}
-
 async function readTexts(
   samples: readonly Sample[],
   { connection, viewOf: view }: Data,
@@ -132,24 +123,24 @@ async function readTexts(
 ): Promise<SeenText[][]> {
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
-  const selects = samples.map(({ field: { table, path }, types, within }) => {
+  const most = Math.max(...samples.map(({ types }) => types.length));
+  const selects = samples.map(({ field: { table, path }, types, within }, at) => {
     const reads = types.map(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
+    const columns = [at, `v[:${TEXT_CHARS_MAX}]`, ...reads, ...Array<string>(most - reads.length).fill('NULL')];
     const field = fieldSql(path, view(table), rows);
     const from =
       within === undefined
         ? field
         : `SELECT CAST(TRY_CAST(v AS JSON)->${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
-    return `SELECT v[:${TEXT_CHARS_MAX}], [${reads.join(', ')}]::BOOLEAN[] FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX}`;
+    return `(SELECT ${columns.join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX})`;
   });
-  const found = await rowsOfEach(connection, selects);
-  return found.map((texts) =>
-    texts.map(([text, reads]) => ({
-      text: String(text),
-      reads: reads instanceof DuckDBListValue ? reads.items.map((one) => one === true) : [],
-    })),
-  );
+  const found: SeenText[][] = samples.map(() => []);
+  if (selects.length === 0) return found;
+  for (const [at, text, ...reads] of await rowsOf(connection, selects.join(' UNION ALL ')))
+    found[Number(at)]?.push({ text: String(text), reads: reads.map((one) => one === true) });
+  return found;
 }
 
 /** The SELECT of a field's values as `v`, of the first documents. */

@@ -152,7 +152,7 @@ function timesSaid(
   const isFormBeside = other !== undefined && !isIsoBeside && formOf(other) !== undefined;
   if (other !== undefined && !isIsoBeside && !isFormBeside) return undefined;
   const isIso = ({ text, isTime }: SampledText) => isTime && isoTime(text.trim()) !== undefined;
-  if (other === undefined && isEven(present)) return undefined;
+  if (isEven([...present.map(({ text }) => text), ...(other === undefined ? [] : [other])])) return undefined;
   // Most fields are none, as their first values tell.
   if (!present.slice(0, FIRST_VALUES).some((one) => isIso(one) || formOf(one.text) !== undefined)) return undefined;
   const iso = present.filter(isIso);
@@ -194,17 +194,18 @@ function timesSaid(
   return undefined;
 }
 
-/** Whether texts are of ISO 8601 and spelled alike, and so in the order of their times. */
-function isEven([first, ...more]: readonly SampledText[]): boolean {
-  if (first === undefined || !A_DAY.test(first.text)) return false;
-  const [{ length }, end] = [first.text, first.text.slice(19)];
+/** Whether texts are of ISO 8601 and spelled alike, or days beside times, and so in the order of their times. */
+function isEven([first, ...more]: readonly string[]): boolean {
+  if (first === undefined || !A_DAY.test(first)) return false;
+  const [{ length }, end] = [first, first.slice(19)];
+  // A day comes before its times, but for those at an offset.
+  const areAtOffset = first.includes('-', 11) || first.includes('+', 11);
   return more.every(
-    ({ text }) =>
-      text.length === length &&
+    (text) =>
+      (text.length === length || (text.length === 10 && !areAtOffset)) &&
       text[4] === '-' &&
       text[7] === '-' &&
-      text[10] === first.text[10] &&
-      text.slice(19) === end,
+      (text.length === 10 || (text[10] === first[10] && text.slice(19) === end)),
   );
 }
 

@@ -18,7 +18,8 @@ type Form = { clear: Reading } | Readonly<Partial<Record<First, Reading>>>;
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 const DAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ');
-const TOKENS_MAX = 24;
+/** Longer texts are no times. */
+const CHARS_MAX = 64;
 /** What stands between the parts of a time. */
 const BETWEEN = /^(?:[-/.,: ]|, | - |, ')$|^ ?\[$|^\]$/;
 
@@ -44,10 +45,22 @@ interface Reader {
   date: { text: string; at: number }[];
 }
 
+/** What the texts are that were read last: what is asked of a field reads each of its values several times. */
+const known = new Map<string, Form | undefined>();
+const KNOWN_MAX = 2_000;
+
 /** What a text is, if that is a date with or without a time of day; undefined: it is none that is known. */
 export function formOf(text: string): Form | undefined {
+  if (text.length > CHARS_MAX || !/\d/.test(text)) return undefined;
+  if (known.has(text)) return known.get(text);
+  if (known.size >= KNOWN_MAX) known.clear();
+  const form = readForm(text);
+  known.set(text, form);
+  return form;
+}
+
+function readForm(text: string): Form | undefined {
   const tokens = text.trim().match(/\d+|[A-Za-z]+|[^A-Za-z\d]+/g) ?? [];
-  if (tokens.length > TOKENS_MAX || !/\d/.test(text)) return undefined;
   const reader: Reader = { tokens, at: 0, codes: [], values: {}, zone: 0, date: [] };
   while (reader.at < tokens.length) if (!readToken(reader)) return undefined;
   const ways = dateCodes(reader).flatMap(([first, given]) => {
