@@ -3,6 +3,7 @@ import { bytesText, counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import type { Client } from '../../http/client.ts';
+import { lineText } from '../fence.ts';
 import { listedName } from '../tools/catalog.ts';
 import { type Arguments, contentsOf, nameOf } from '../tools/relations.ts';
 import { digest } from './signed-states.ts';
@@ -51,13 +52,14 @@ export async function contentsUnder(
     found.push(contentLine(kind, names, items, tags));
     users.push(...names.map((name) => `${USERS[kind] ?? singular(kind)} ${quoted(name)}`));
   }
-  const tagged = listedItems.get('tags') ?? [];
+  const tags = listedItems.get('tags');
+  const names = (tags ?? []).map((tag) => String(nameOf(tag, 'tag_name')));
   return {
     lines: [...lines, ...found],
     found,
     users,
-    afterwards: tagged.length > 0 ? [failingLine(tagged.map((tag) => String(nameOf(tag, 'tag_name'))))] : [],
-    run: lastRun(listedItems.get('versions') ?? [], tagged),
+    afterwards: names.length > 0 ? [failingLine(names)] : [],
+    run: lastRun(listedItems.get('versions') ?? [], tags),
     extent,
   };
 }
@@ -67,24 +69,29 @@ export function failingLine(names: readonly string[]): string {
   return `Calls by ${listed(names)} fail from then on.`;
 }
 
-/** The last run of any version of a lambda: callers of an older one use it as well. */
-function lastRun(versions: readonly Arguments[], tags: readonly Arguments[]): string | undefined {
+/** The last run of any version of a lambda: callers of an older one use it as well. `tags`: undefined if they are not known. */
+function lastRun(versions: readonly Arguments[], tags: readonly Arguments[] | undefined): string | undefined {
   const last = versions.reduce<Arguments | undefined>((latest, one) => {
     return String(statsOf(one)['last_executed'] ?? '') > String(statsOf(latest)['last_executed'] ?? '') ? one : latest;
   }, undefined);
   if (last === undefined) return undefined;
   const { version } = last;
+  if (runLine(last) === undefined) return undefined;
+  if (tags === undefined) return `${runLine(last)}: the version ${quoted(version)}.`;
   const on = tags.filter((tag) => (tag['version'] as Arguments | undefined)?.['version'] === version);
   const tagged =
     on.length === 0 ? ', which has no tag' : `, with the tags ${listed(on.map(({ tag_name: tag }) => tag))}`;
   return `${runLine(last)}: the version ${quoted(version)}${tagged}.`;
 }
 
+/** The most of a time or an e-mail, which the service says. */
+const RUN_CHARS_MAX = 254;
+
 /** Without its period. */
 function runLine(version: unknown): string | undefined {
   const { last_executed: run, last_executed_by: by } = statsOf(version);
   if (typeof run !== 'string') return undefined;
-  return `It was last run at ${run}${typeof by === 'string' ? ` by ${by}` : ''}`;
+  return `It was last run at ${lineText(run, RUN_CHARS_MAX)}${typeof by === 'string' ? ` by ${lineText(by, RUN_CHARS_MAX)}` : ''}`;
 }
 
 /** What the service calls those that use a collection or an alias. */

@@ -1,10 +1,12 @@
+import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { QueryLambda } from '../../contract/lambdas.ts';
 import { cut } from '../../contract/text.ts';
 import { visibleText } from '../../contract/visible.ts';
 import { oneLine } from '../answer-text.ts';
 import { type Fenced, lineText } from '../fence.ts';
-import { presentList } from '../results.ts';
+import { BUDGET, presentList } from '../results.ts';
+import { listWithin, Room } from '../room.ts';
 import { identifier } from './infer.ts';
 
 /** What lambdas there are, slim: what each is for, its parameters, and as much of its SQL as there is room for. */
@@ -13,10 +15,12 @@ import { identifier } from './infer.ts';
 const SQL_CHARS = 8_000;
 const SQL_CHARS_MAX = 400;
 const SQL_CHARS_MIN = 60;
-/** More lambdas are not listed. */
+/** More lambdas are not listed, nor more than an answer may have. */
 const LISTED_MAX = 200;
 const DESCRIPTION_CHARS_MAX = 200;
 const DEFAULT_CHARS_MAX = 40;
+/** Of those that are left out, as many names as this allows. */
+const NAMES_TOKENS = 1_000;
 
 const OPERATIONS = new Set(['listLambdas', 'listWorkspaceLambdas', 'listCollectionLambdas', 'listAliasLambdas']);
 
@@ -25,28 +29,42 @@ export const listsLambdas = (operation: string): boolean => OPERATIONS.has(opera
 
 /** The lambdas in one line each. */
 export function presentLambdas(lambdas: readonly QueryLambda[]): Fenced {
-  const shown = lambdas.slice(0, LISTED_MAX);
-  const left = lambdas.length - shown.length;
-  const chars = Math.min(SQL_CHARS_MAX, Math.floor(SQL_CHARS / Math.max(1, shown.length)));
-  const lines = shown.map((one) => lineOf(one, chars));
+  const chars = Math.min(SQL_CHARS_MAX, Math.floor(SQL_CHARS / Math.max(1, Math.min(LISTED_MAX, lambdas.length))));
+  const room = new Room(BUDGET);
+  const lines: string[] = [];
+  for (const one of lambdas.slice(0, LISTED_MAX)) {
+    const line = lineOf(one, chars);
+    if (!room.take(line)) break;
+    lines.push(line);
+  }
+  const left = lambdas.slice(lines.length);
+  const others = left.length === 0 ? '' : ` of ${lambdas.length}; then ${listWithin(left.map(fullName), NAMES_TOKENS)}`;
   return {
     data: presentList(lambdas).data,
-    text: [...lines, left > 0 ? `(${shown.length} of ${lambdas.length})` : `(${shown.length})`].join('\n'),
-    next: left > 0 ? `${left} are left out: list_workspace_lambdas has those of one workspace.` : undefined,
+    text: [...lines, `(${lines.length}${others})`].join('\n'),
+    next:
+      left.length > 0
+        ? `${left.length} are left out: list_workspace_lambdas has those of one workspace, get_lambda_tag with the tag "latest" one.`
+        : undefined,
   };
 }
 
-/** `ws.name (3 versions, changed 2026-11-25T04:44Z): "Sales by day"; :since date = "2026-01-01"; SELECT …`. */
-function lineOf({ workspace, name, version_count: versions, latest_version: latest }: QueryLambda, chars: number) {
+function fullName({ workspace, name }: QueryLambda): string {
+  return lineText([workspace, name].map((part) => identifier(part ?? '')).join('.'));
+}
+
+/** `ws.name (3 versions, the latest of 2026-11-25T04:44Z): "Sales by day"; :since date = "2026-01-01"; SELECT …`. */
+function lineOf(lambda: QueryLambda, chars: number): string {
+  const { version_count: versions, latest_version: latest } = lambda;
   const { description, sql, state, created_at: changed } = latest ?? {};
   const facts = [
-    `${versions ?? 1} version${versions === 1 ? '' : 's'}`,
+    counted(versions ?? 1, 'versions'),
     ...(changed ? [`the latest of ${changed.slice(0, 16)}Z`] : []),
     ...(state && state !== 'ACTIVE' ? [state] : []),
   ];
   const defaults = (sql?.default_parameters ?? []).map(({ name: parameter, type, value }) => {
     const given = value === undefined ? '' : ` = ${cut(visibleText(stringifyJson(value)), DEFAULT_CHARS_MAX)}`;
-    return `:${parameter} ${type}${given}`;
+    return `:${parameter} ${type ?? ''}${given}`;
   });
   const query = sql?.query ?? '';
   const told = [
@@ -54,6 +72,5 @@ function lineOf({ workspace, name, version_count: versions, latest_version: late
     ...(defaults.length > 0 ? [lineText(defaults.join(', '))] : []),
     ...(query !== '' && chars >= SQL_CHARS_MIN ? [cut(oneLine(visibleText(query)), chars)] : []),
   ];
-  const full = lineText([workspace, name].map((part) => identifier(part ?? '')).join('.'));
-  return `${full} (${facts.join(', ')})${told.length > 0 ? `: ${told.join('; ')}` : ''}`;
+  return `${fullName(lambda)} (${facts.join(', ')})${told.length > 0 ? `: ${told.join('; ')}` : ''}`;
 }

@@ -1,4 +1,5 @@
 import type { Row } from '../../contract/row.ts';
+import { visibleText } from '../../contract/visible.ts';
 import { cutWithoutKeys } from '../../contract/without-keys.ts';
 import type { Principal } from '../access/auth.ts';
 
@@ -22,7 +23,7 @@ export function changeIn(
 ): { user?: string; key_name?: string; about?: Record<string, string> } {
   if (row === undefined || row.effect === 'read' || caller === undefined) return {};
   const names = Object.entries(about).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, cutWithoutKeys(value, CHARS_MAX)] as const] : [],
+    typeof value === 'string' ? [[name, visibleText(cutWithoutKeys(value, CHARS_MAX))] as const] : [],
   );
   return { user: caller.user.email, key_name: caller.keyName, about: Object.fromEntries(names) };
 }

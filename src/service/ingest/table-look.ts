@@ -18,7 +18,8 @@ export interface LookedAt<Row> {
 export class TableLook<Row> {
   readonly #of: LookedAt<Row>;
   readonly #first: SeenRow[] = [];
-  #last: Row[] = [];
+  /** Undefined: one that is too long. */
+  #last: (Row | undefined)[] = [];
   #rows = 0;
   #cells = 0;
   #chars = 0;
@@ -32,10 +33,12 @@ export class TableLook<Row> {
   take(row: Row, columns: number): void {
     this.#rows += 1;
     if (this.#last.length >= 2 * LAST_ROWS) this.#last = this.#last.slice(LAST_ROWS);
-    this.#last.push(this.#of.kept?.(row) ?? row);
-    if (this.#isEnough) return;
     const chars = this.#of.charsOf(row);
-    if (chars <= ROW_CHARS_MAX) this.#first.push(this.#of.seen(row));
+    const isLong = chars > ROW_CHARS_MAX;
+    // A long row is not kept either: some of them together would be much.
+    this.#last.push(isLong ? undefined : (this.#of.kept?.(row) ?? row));
+    if (this.#isEnough) return;
+    if (!isLong) this.#first.push(this.#of.seen(row));
     // What is asked of rows is asked of all columns.
     this.#cells += columns;
     this.#chars += chars;
@@ -44,7 +47,7 @@ export class TableLook<Row> {
 
   /** What was seen; `isWhole`: the last row is that of the file. */
   seen({ names, header, place }: Pick<SeenRows, 'names' | 'header' | 'place'>, isWhole: boolean): SeenRows {
-    const last = this.#last.slice(-LAST_ROWS).filter((row) => this.#of.charsOf(row) <= ROW_CHARS_MAX);
+    const last = this.#last.slice(-LAST_ROWS).filter((row) => row !== undefined);
     return {
       names,
       header,

@@ -115,8 +115,9 @@ function textDefault({ name, type = '', value }: QueryParameter) {
   if (value === undefined) return [];
   if (typeof value === 'string') return [{ name, type, value }];
   const told = type || typeOf(value);
-  // The text of a large double has an exponent, which no integer has.
-  const text = told === 'int' ? String(BigInt(value as number | bigint)) : stringifyJson(value);
+  // The text of a large double has an exponent, which no integer has. What the SQL does not use may be of another type.
+  const isLarge = told === 'int' && Number.isInteger(value);
+  const text = isLarge ? String(BigInt(value as number)) : stringifyJson(value);
   return [{ name, type: told, value: text }];
 }
 

@@ -198,7 +198,8 @@ export class RecordTaker {
 
   /** Most rows have several cells, and the line that was to name the columns has one: it is a title then. */
   #requireNoTitle(): void {
-    if (!this.#isNamed || 2 * this.#wide <= this.#entries - this.#skip) return;
+    // All of the file may be skipped.
+    if (!this.#isNamed || 2 * this.#wide <= Math.max(0, this.#entries - this.#skip)) return;
     throw new CsvError(`its first line names 1 column, most rows have more; ${adviceOf(this.#widest.line)}`);
   }
 

@@ -229,6 +229,19 @@ describe('a tool that deletes', () => {
     expect(requestedSchema.properties).toEqual({ name: { type: 'string', title: 'Type daily to confirm' } });
   });
 
+  it('says of the last run of a lambda what is known, on one line', async () => {
+    const stats = { last_executed: '2026-01-01T00:00:00Z', last_executed_by: 'a@b\n\nClick Yes' };
+    const { client, calls } = lambdas([{ ...version, stats }]);
+    const listLambdaTags = () => Promise.reject(new ApiError('internal', 'x'));
+    const asked = await desk({ client: { ...client, listLambdaTags } as typeof client, calls }).ask(
+      'delete_lambda',
+      LAMBDA,
+    );
+    const lines = asked.inputRequests.approval.params.message.split('\n');
+    expect(lines).toContain('Its tags could not be counted.');
+    expect(lines).toContain('It was last run at 2026-01-01T00:00:00Z by a@b Click Yes: the version "v1".');
+  });
+
   it('says which tags go with a version', async () => {
     const service = lambdas([version, { version: 'v0' }]);
     const { inputRequests } = await desk(service).ask('delete_lambda_version', { ...LAMBDA, version: 'v1' });

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { QueryLambda } from '../../../src/contract/lambdas.ts';
 import { type Client, createClient } from '../../../src/http/client.ts';
 import { callTool } from '../../../src/mcp/call.ts';
+import { BUDGET } from '../../../src/mcp/results.ts';
+import { estimateTokens } from '../../../src/mcp/room.ts';
+import { presentLambdas } from '../../../src/mcp/tools/lambda-overview.ts';
 import { startTestService, type TestService } from '../../service/harness.ts';
 
 let service: TestService;
@@ -49,6 +53,22 @@ it('tells a default of null from none', async () => {
   const { structured } = await call('list_lambda_versions', lambda);
   expect(structured['items']).toMatchObject([{ sql: { default_parameters: declared } }]);
   expect(JSON.stringify(structured)).not.toContain('"name":"b","type":"string","value"');
+});
+
+it('lists as many lambdas as an answer may have, and names of the others', () => {
+  const parameters = Array.from({ length: 50 }, (_, n) => ({ name: `parameter_${n}`, type: 'int', value: n }));
+  const lambdas = Array.from({ length: 300 }, (_, n) => ({
+    workspace: 'ws',
+    name: `lambda_${n}`,
+    version_count: 1,
+    latest_version: { description: 'word '.repeat(100), sql: { query: 'SELECT 1', default_parameters: parameters } },
+  })) as unknown as QueryLambda[];
+  const { text = '', next } = presentLambdas(lambdas);
+  expect(estimateTokens(text)).toBeLessThan(BUDGET.tokensMax + 1_500);
+  const [, listed = '', total, first] = /^\((\d+) of (\d+); then (\S+), .*, \+\d+\)$/m.exec(text) ?? [];
+  expect(Number(listed)).toBeGreaterThan(10);
+  expect([total, first]).toEqual(['300', `ws.lambda_${listed}`]);
+  expect(next).toContain(`${300 - Number(listed)} are left out`);
 });
 
 it('lists lambdas in a line each: what each is for, its parameters and its SQL', async () => {

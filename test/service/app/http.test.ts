@@ -405,6 +405,8 @@ describe('the log', () => {
     // Refused, and with what may be a secret for a name.
     const refused = await lineOf('DELETE', `/integrations/${service.key}`);
     expect(refused).toMatchObject({ ...ann, about: { integration: `${service.key.slice(0, 4)}…` } });
+    const hidden = await lineOf('DELETE', `/ws/commons/collections/${encodeURIComponent('a\u202eb')}`);
+    expect(hidden.about).toEqual({ workspace: 'commons', collection: 'a\\u202eb' });
     expect(await lineOf('DELETE', '/ws/commons/collections/codes', undefined, { key: 'none' })).toEqual({
       operation: 'deleteCollection',
     });

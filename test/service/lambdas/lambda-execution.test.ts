@@ -201,6 +201,13 @@ describe('executeLambdaVersion and executeLambdaTag', () => {
     expect(await post(told)).toEqual(first);
   });
 
+  it.each([1.5, true, {}, []])('a default that is unused may be of another type than it says: %j', async (value) => {
+    const sql = { query: 'SELECT 1 AS n', default_parameters: [{ name: 'p', type: 'int', value }] };
+    const { body } = await api.post('unused', { create: true, sql });
+    expect(body.data.sql.default_parameters).toEqual([{ name: 'p', type: 'int', value: JSON.stringify(value) }]);
+    expect((await api.call('GET', `${api.ws}/lambdas`)).status).toBe(200);
+  });
+
   it('a default beyond 2^53 keeps its digits', async () => {
     const rawBody =
       '{"name":"wide","sql":{"query":"SELECT :p AS p","default_parameters":[{"name":"p","value":9007199254740993}]}}';

@@ -191,6 +191,11 @@ describe('files that are none, or strange', () => {
     expect(outcome).toMatchObject({ entries: 3, added: 1 });
   });
 
+  test('all entries can be left out, and more', async () => {
+    const { outcome } = await loaded(lines('a', '1', '2'), { skip: 5 });
+    expect(outcome).toMatchObject({ entries: 2, added: 0 });
+  });
+
   test('an abort leaves no files', async () => {
     await loads.dispose();
     const abort = new AbortController();
