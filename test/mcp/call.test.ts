@@ -92,7 +92,10 @@ describe('callTool()', () => {
     expect(refused).toMatchObject({ isError: true, structured: { error: { code: 'declined' } } });
     expect(calls.map(({ operation }) => operation)).not.toContain('deleteWorkspace');
     expect((await callTool({ ...request, confirm: say(true) })).isError).toBe(false);
-    expect(questions[0]).toEqual(['Delete a workspace: workspace "w".\nThis makes it again: create_workspace {"workspace":"w"}.', undefined]);
+    expect(questions[0]).toEqual([
+      'Delete a workspace: workspace "w".\nThis makes it again: create_workspace {"workspace":"w"}.',
+      undefined,
+    ]);
   });
 
   it('rejects for a tool that does not exist, with the nearest', async () => {
