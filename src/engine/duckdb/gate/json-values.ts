@@ -209,8 +209,8 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['!~~*', 'NOT ILIKE'],
 ]);
 
-/** Whether what a pattern looks for is not at either end of a text, where its quotes are. */
-const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^\p{L}|\p{L}$/u.test(pattern);
+/** Whether what a pattern looks for is not at either end of a text, where its quotes are, or begins as a number. */
+const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^[^%\d]|[^%]$/.test(pattern);
 
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
