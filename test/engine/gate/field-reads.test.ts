@@ -259,7 +259,7 @@ describe('what cannot be meant', () => {
       "~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, 'part')",
     ],
     ["SELECT 1 FROM plain WHERE _id !~ '^part'", "regexp_matches(x, '^part')"],
-    ["SELECT 1 FROM rates WHERE o->'k' LIKE 'y%'", "o->'k' is JSON, whose text has quotes around it"],
+    ["SELECT 1 FROM rates WHERE o->'k' LIKE 'y%'", "(o->'k') is JSON: to LIKE its text has quotes around it"],
     ['SELECT count(*) FROM (SELECT DISTINCT * FROM plain)', 'SELECT DISTINCT * compares whole documents'],
     ['SELECT DISTINCT p.* FROM plain p', 'no two of a collection are alike'],
     ['SELECT * FROM plain EXCEPT SELECT * FROM plain', 'EXCEPT compares whole documents'],

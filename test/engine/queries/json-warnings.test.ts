@@ -16,6 +16,7 @@ beforeAll(async () => {
         payload: JSON.stringify({ k, two: 10 + at, name: `n${at}`, nested: { v: 7, 'a b': k } }),
         attrs: { color: at === 0 ? 'red' : 'blue', weight: k },
         n: at,
+        o: { a: at, b: 'x' },
       }),
     ),
   );
@@ -36,10 +37,12 @@ describe('JSON that a statement computes', () => {
       [`${K} = 12`, 1],
       [`12 <= ${K}`, 2],
       [`${K} BETWEEN 9 AND 12.3`, 2],
-      [`${K} IN (9, 12.4)`, 2],
+      [`${K} IN (9, 12.4, NULL)`, 2],
       [`${K} > -3`, 3],
       ["JSON_PARSE(payload).name = 'n1'", 1],
+      ["JSON_PARSE(payload).name <> ''", 3],
       ["JSON_PARSE(payload).name NOT IN ('n1', 'n2')", 1],
+      ["JSON_PARSE(payload).name IN ('n1', 'n2', NULL)", 2],
       ["json_extract(payload, '$.name') <> 'n1'", 2],
       ["attrs->'color' = 'red'", 1],
       ["'red' <> attrs->'color'", 2],
@@ -72,11 +75,14 @@ describe('JSON that a statement computes', () => {
     [`SELECT n FROM docs ORDER BY payload->'$.nested."a b"'`, [asNumber(`(payload->'$.nested."a b"')`)]],
     ['SELECT max(kv[2]) FROM docs, UNNEST(ITEMS(attrs) AS kv)', [unknown('kv[2]')]],
     [
-      "SELECT n FROM docs WHERE JSON_PARSE(payload).name LIKE 'n%'",
+      "SELECT n FROM docs WHERE JSON_PARSE(payload).name LIKE '%1' OR JSON_PARSE(payload).name LIKE '%n%'",
       [
         "json_parse(payload).name is JSON: to LIKE its text has quotes around it. Without them: (json_parse(payload).name->>'$').",
       ],
     ],
+    [`SELECT CAST(payload AS JSON).k AS k FROM docs ORDER BY k`, [asNumber('CAST(payload AS JSON).k')]],
+    // What is an object has no quotes around it, and is no number.
+    ["SELECT length(payload::JSON), to_json(o) LIKE '%7%', json_object('a', n) AS j FROM docs ORDER BY j", []],
     // Numbers of one width, texts, casts, and what only passes JSON on.
     ['SELECT max(JSON_PARSE(payload).two), min(JSON_PARSE(payload).name) FROM docs ORDER BY 1', []],
     [`SELECT max(CAST(${K} AS DOUBLE)), max(length(payload->>'$.name')), any_value(${K}) FROM docs`, []],

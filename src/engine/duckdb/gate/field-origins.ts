@@ -344,6 +344,13 @@ function inStar(origins: Origins, select: Node, star: Node, name: string, look: 
 
 const inFields = (found: readonly Leaf[]): Found => (found.some(isField) ? found : 'none');
 
+/** The item of a SELECT's list that a name alone means by its alias, as in ORDER BY. */
+export function itemMeant(origins: Origins, select: Node, expression: unknown): Node | undefined {
+  const names = isNode(expression) && expression['class'] === 'COLUMN_REF' ? textsOf(expression['column_names']) : [];
+  const item = names.length === 1 ? itemCalled(origins, select, names[0] ?? '') : undefined;
+  return item !== undefined && textOf(item['alias']) !== '' ? item : undefined;
+}
+
 /** The item of a select list that has a name. */
 function itemCalled(origins: Origins, select: Node, name: string): Node | undefined {
   const at = name === '' ? undefined : itemsOf(origins, select).get(foldName(name))?.[0];

@@ -58,10 +58,7 @@ interface Walk {
   text: TextIndex;
   names: Names;
   found: { table: NamedTable; at: number }[];
-  /** Also in `relations`. */
-  tables: Map<Node, NamedTable>;
-  queries: Map<Node, Node>;
-  relations: Relations;
+  relations: Relations & { tables: Map<Node, NamedTable>; queries: Map<Node, Node> };
   missing: Missing[];
   macros: Set<string>;
   patterns: Map<string, number>;
@@ -260,7 +257,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   const found = catalog === '' && ofWith !== undefined ? visible(scope, ofWith) : undefined;
   if (found !== undefined) {
     grow(walk, node, found.size);
-    walk.queries.set(node, found.node);
+    walk.relations.queries.set(node, found.node);
     return;
   }
   const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
@@ -273,7 +270,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   }
   const resolved = resolveTable(walk, reference);
   walk.found.push({ table: resolved.table, at: resolved.at });
-  walk.tables.set(node, resolved.table);
+  walk.relations.tables.set(node, resolved.table);
   node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
   splice(walk, resolved.splice);
 }
@@ -334,16 +331,13 @@ const NO_RELATIONS: Relations = { tables: new Map(), queries: new Map(), columns
  */
 export async function passGate(statement: Statement, tree: unknown, names: Names): Promise<Passed> {
   const bytes = Buffer.from(statement.body);
-  const [tables, queries] = [new Map<Node, NamedTable>(), new Map<Node, Node>()];
   const walk: Walk = {
     statement,
     bytes,
     text: createTextIndex(statement.body),
     names,
     found: [],
-    tables,
-    queries,
-    relations: { tables, queries, columns: new Map() },
+    relations: { tables: new Map(), queries: new Map(), columns: new Map() },
     missing: [],
     macros: new Set(),
     patterns: new Map(),
@@ -364,11 +358,11 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   if (show === null) {
     walkAny(walk, node, OUTERMOST);
     await restFor(statement.body);
-    checkWidths(statement, node, walk, walk.hasStars);
+    checkWidths(statement, node, walk.relations, walk.hasStars);
     await restFor(statement.body);
   }
-  const plain = show === null ? readPlain(statement, node, walk.tables) : null;
-  const reads = fieldReads(tree, walk.tables, plain);
+  const plain = show === null ? readPlain(statement, node, walk.relations.tables) : null;
+  const reads = fieldReads(tree, walk.relations.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
   const ofTexts = valueUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
@@ -395,7 +389,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     valueUses: { ...ofTexts, json: ofJson.uses },
     setOperations: setOperations(node, walk.relations),
     plain,
-    described: readDescribed(statement, node, walk.tables),
+    described: readDescribed(statement, node, walk.relations.tables),
     columnNames: ownNames,
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,

@@ -2,9 +2,27 @@ import { VALUES_OF } from '../sql/compat.ts';
 import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import {
+  constantOf,
+  constantText,
+  isNode,
+  listOf,
+  type Node,
+  nodesOf,
+  offsetOf,
+  textOf,
+  textsOf,
+} from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
-import { type Computed, createOrigins, isField, type Leaf, leavesOf, type Origins } from './field-origins.ts';
+import {
+  type Computed,
+  createOrigins,
+  isField,
+  itemMeant,
+  type Leaf,
+  leavesOf,
+  type Origins,
+} from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import type { Relations } from './query-columns.ts';
 import { castType } from './time-types.ts';
@@ -35,8 +53,11 @@ export interface JsonUse {
 /** Functions that give JSON; the first argument of those that step into it is what they read. */
 const STEPS = /^(?:->|json_extract|json_extract_path)$/;
 const READS = /^(?:json_parse|json)$/;
-const MAKES =
-  /^(?:to_json|json_object|json_array|json_merge_patch|json_group_(?:array|object)|object|merge|erase|json_quote|row_to_json|array_to_json)$/;
+const MAKES = /^(?:to_json|json_quote)$/;
+/** Those that give an object or a list, which is no number and has no quotes around it. */
+const WHOLES =
+  /^(?:json_object|json_array|json_merge_patch|json_group_(?:array|object)|object|merge|erase|row_to_json|array_to_json)$/;
+const WHOLE_TYPES = /^(?:STRUCT|MAP)\(|\[\]$/;
 /** Lists of JSON, by how many steps lead to one. */
 const LISTS: ReadonlyMap<string, number> = new Map([
   ['items', 2],
@@ -46,8 +67,10 @@ const LISTS: ReadonlyMap<string, number> = new Map([
 /** To the parser `j->'k'` is the same as a lambda. */
 const callOf = (node: Node) =>
   node['class'] === 'LAMBDA' ? '->' : node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-const argumentsOf = (node: Node) =>
-  node['class'] === 'LAMBDA' ? [node['lhs'], node['expr']].filter(isNode) : nodesOf(node['children']);
+function argumentsOf(node: Node): Node[] {
+  if (node['class'] === 'CAST') return [node['child']].filter(isNode);
+  return node['class'] === 'LAMBDA' ? [node['lhs'], node['expr']].filter(isNode) : nodesOf(node['children']);
+}
 
 function isJsonLeaf(leaf: Leaf): boolean {
   if (isField(leaf)) return leaf.type === 'JSON';
@@ -55,7 +78,7 @@ function isJsonLeaf(leaf: Leaf): boolean {
   if (node['class'] === 'CAST') return castType(node['cast_type']) === 'JSON';
   const call = callOf(node);
   const steps = LISTS.get(call);
-  return steps === undefined ? [STEPS, READS, MAKES].some((calls) => calls.test(call)) : rest.length >= steps;
+  return steps === undefined ? [STEPS, READS, MAKES, WHOLES].some((calls) => calls.test(call)) : rest.length >= steps;
 }
 
 interface Walk {
@@ -114,8 +137,9 @@ function comparedIn(node: Node): [unknown, readonly unknown[]][] {
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN|(?:NOT_)?BETWEEN)/;
 
 function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
-  for (const [side, others] of comparedIn(node)) {
-    const constants = others.filter((one): one is Node => constantOf(one) !== undefined);
+  for (const [side, all] of comparedIn(node)) {
+    const others = all.filter((one) => !isNull(one));
+    const constants = others.filter((one): one is Node => isNode(one) && one['class'] === 'CONSTANT');
     const isOrder = IS_ORDER.test(textOf(node['type']));
     if (constants.length === 0 && !isOrder) continue;
     const json = jsonIn(walk, side, scope);
@@ -130,6 +154,7 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
   }
 }
 
+const isNull = (node: unknown) => isNode(node) && isNode(node['value']) && node['value']['is_null'] === true;
 const typeOfConstant = ({ value }: Node) => (isNode(value) && isNode(value['type']) ? textOf(value['type']['id']) : '');
 
 /** A number as SQL, with its sign. */
@@ -184,6 +209,9 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['!~~*', 'NOT ILIKE'],
 ]);
 
+/** Whether what a pattern looks for is not at either end of a text, where its quotes are, or begins as a number. */
+const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^[^%\d]|[^%]$/.test(pattern);
+
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
   if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
   const name = foldName(textOf(node['function_name']));
@@ -196,7 +224,7 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
         ? [0, children.length]
         : [0, 0];
   for (const one of children.slice(...places)) note(walk, one, jsonIn(walk, one, scope));
-  if (OF_TEXT.has(name))
+  if (OF_TEXT.has(name) && !(OPERATORS.has(name) && isWithin(constantText(children[1]))))
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), OPERATORS.get(name) ?? name);
   const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
   for (const { expression } of nodesOf(orders)) note(walk, expression, jsonIn(walk, expression, scope));
@@ -206,14 +234,12 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
 function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
   if (query['type'] !== 'SELECT_NODE') return;
   const scope = { select: query, outer };
-  const items = nodesOf(query['select_list']);
+  const items = listOf(query['select_list']);
   for (const { orders } of nodesOf(query['modifiers'])) {
     for (const { expression } of nodesOf(orders)) {
       if (!isNode(expression)) continue;
-      const [name = '', ...more] = expression['class'] === 'COLUMN_REF' ? textsOf(expression['column_names']) : [];
-      const isItem = ({ alias }: Node) =>
-        more.length === 0 && name !== '' && foldName(textOf(alias)) === foldName(name);
-      const by = items[Number(constantOf(expression) ?? 0) - 1] ?? items.find(isItem) ?? expression;
+      const number = Number(constantOf(expression) ?? 0);
+      const by = items[number - 1] ?? itemMeant(walk.origins, query, expression) ?? expression;
       note(walk, by, jsonIn(walk, by, scope));
     }
   }
@@ -227,6 +253,7 @@ function note(walk: Walk, node: unknown, json: readonly Leaf[], call?: string): 
     isField(leaf) ||
     json.some(isField) ||
     isKeyOfItems(node, leaf) ||
+    isWhole(walk.origins, leaf) ||
     walk.found.length >= USES_MAX
   )
     return;
@@ -245,12 +272,26 @@ function isKeyOfItems(node: unknown, leaf: Computed): boolean {
   return typeof key !== 'number' || key === 1;
 }
 
+/** Whether JSON is made of what is an object or a list. */
+function isWhole(origins: Origins, { node, scope, rest }: Computed): boolean {
+  if (rest.length > 0) return false;
+  const call = callOf(node);
+  if (WHOLES.test(call)) return true;
+  if (call !== 'to_json' && node['class'] !== 'CAST') return false;
+  const made = leavesOf(origins, argumentsOf(node)[0], scope);
+  return made.length > 0 && made.every((leaf) => isField(leaf) && WHOLE_TYPES.test(leaf.type));
+}
+
 /** The field that JSON is read of; `within` are the steps behind those of the leaf. */
 function sourceOf(origins: Origins, { node, scope, rest }: Computed, within: string): JsonSource | undefined {
   if (rest.includes(ITEM)) return undefined;
   const call = callOf(node);
   const [of, key] = argumentsOf(node);
-  const own = STEPS.test(call) ? stepOf(constantText(key)) : READS.test(call) ? '' : undefined;
+  const own = STEPS.test(call)
+    ? stepOf(constantText(key))
+    : READS.test(call) || node['class'] === 'CAST'
+      ? ''
+      : undefined;
   const steps = `${own ?? ''}${rest.map((step) => `.${quoteName(step)}`).join('')}${within}`;
   const leaves = own === undefined ? [] : leavesOf(origins, of, scope);
   const [leaf] = leaves;
@@ -280,6 +321,7 @@ function pathOf(node: Node): string | undefined {
   const inner = of && pathOf(of);
   const call = callOf(node);
   if (inner === undefined) return undefined;
+  if (node['class'] === 'CAST') return `CAST(${inner} AS ${castType(node['cast_type'])})`;
   if (READS.test(call) || call === 'to_json') return `${call}(${inner})`;
   const text = constantText(key);
   if (STEPS.test(call))

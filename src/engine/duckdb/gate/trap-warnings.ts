@@ -10,8 +10,6 @@ const WARNINGS_MAX = 3;
 /** The engine's names of types, as its own TYPEOF gives them. */
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
-/** Functions of a text and a pattern that has to fit from its begin on. */
-const MATCHING = /^(?:!?~~\*?|starts_with|prefix)$/;
 
 /** What the author of a statement should know of it; `ifEmpty`: what may be why its answer is empty, or zero. */
 export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { always: string[]; ifEmpty: string[] } {
@@ -22,7 +20,6 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { al
         firstOfNone(node, tables) ??
         engineType(node) ??
         wholeText(node) ??
-        quotedText(node) ??
         zonedTwice(node, tables) ??
         wholeDocuments(node);
       if (warning !== undefined) always.add(warning);
@@ -148,21 +145,4 @@ function wholeText(node: Node): string | undefined {
   const part = constantText(pattern);
   if (!isOperator || part === undefined || /^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
   return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
-}
-
-/** What no JSON but a text begins with, behind its quote. */
-const BEGINS_TEXT = /^(?![tfn])\p{L}/iu;
-
-/** `o->'k' LIKE 'y%'`, which is JSON, whose text begins with a quote: the engine parses the arrow as that of a lambda. */
-function quotedText(node: Node): string | undefined {
-  if (!MATCHING.test(foldName(textOf(node['function_name'])))) return undefined;
-  const [given, pattern] = nodesOf(node['children']);
-  const value = given !== undefined && isNode(given['child']) ? given['child'] : given;
-  const text = constantText(pattern) ?? '%';
-  if (value?.['class'] !== 'LAMBDA' || !BEGINS_TEXT.test(text)) return undefined;
-  const { lhs, expr } = value;
-  const path = isNode(lhs) ? textsOf(lhs['column_names']).join('.') : '';
-  const name = isNode(expr) ? constantText(expr) : undefined;
-  if (path === '' || name === undefined) return undefined;
-  return `${path}->${quoteText(name)} is JSON, whose text has quotes around it, so nothing in it begins with ${quoteText(text)}: ${path}->>${quoteText(name)} is the text.`;
 }

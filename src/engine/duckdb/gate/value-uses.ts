@@ -9,6 +9,7 @@ import {
   createOrigins,
   isAsked,
   isText,
+  itemMeant,
   type Origin,
   originsInQuery,
   originsOf,
@@ -333,12 +334,10 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
 
 /** An alias comes before a column here. */
 function sortedBy(walk: Walk, expression: unknown, query: Node, scope: Scope | undefined): readonly Origin[] {
-  const names = isNode(expression) && expression['class'] === 'COLUMN_REF' ? textsOf(expression['column_names']) : [];
-  const [name = ''] = names;
-  if (query['type'] !== 'SELECT_NODE') return originsInQuery(walk.origins, query, { name });
-  const isItem = ({ alias }: Node) => foldName(textOf(alias)) === foldName(name);
-  const item = names.length === 1 ? nodesOf(query['select_list']).find(isItem) : undefined;
-  return originsOf(walk.origins, item ?? expression, scope);
+  if (query['type'] === 'SELECT_NODE')
+    return originsOf(walk.origins, itemMeant(walk.origins, query, expression) ?? expression, scope);
+  const [name = ''] = isNode(expression) ? textsOf(expression['column_names']) : [];
+  return originsInQuery(walk.origins, query, { name });
 }
 
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
