@@ -16,19 +16,19 @@ export async function presentQuery(
   rowsMax: number,
   limit: number | undefined,
 ): Promise<Fenced> {
+  const budget = { ...BUDGET, rowsMax: limit === rowsMax ? rowsMax : examplesOf(response, rowsMax) };
   const whole = wholeOf(response);
-  const results = response.results ?? [];
-  const isCut = limit !== rowsMax && (whole?.total ?? results.length) > rowsMax;
-  const budget = { ...BUDGET, rowsMax: isCut ? Math.min(rowsMax, examplesOf(results)) : rowsMax };
   const shown = presentRows(response, budget, limit, whole);
   if (whole?.queryId == null || Number(shown.data['returned']) >= whole.total) return shown;
   const profile = await profileOf(client, whole.queryId, signal);
   return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
 }
 
-/** How many rows to show of those that are cut anyway. */
-function examplesOf(results: readonly Readonly<Record<string, unknown>>[]): number {
-  const some = results.slice(0, EXAMPLES_MIN).map((row) => Object.values(row));
-  const fitting = Math.floor((EXAMPLES_TOKENS * EXAMPLES_MIN) / Math.max(1, estimateTokens(JSON.stringify(some))));
-  return Math.max(EXAMPLES_MIN, fitting);
+/** How many rows to show of an answer, which is cut to `rowsMax` if it has more. */
+function examplesOf(response: QueryResponse, rowsMax: number): number {
+  const results = response.results ?? [];
+  if (results.length <= rowsMax) return rowsMax;
+  const tokens = estimateTokens(JSON.stringify(results.slice(0, EXAMPLES_MIN).map((row) => Object.values(row))));
+  const fitting = Math.floor((EXAMPLES_TOKENS * EXAMPLES_MIN) / Math.max(1, tokens));
+  return Math.max(EXAMPLES_MIN, Math.min(rowsMax, fitting));
 }

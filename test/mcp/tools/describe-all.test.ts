@@ -73,6 +73,7 @@ describe('describe_collection of all documents', () => {
     expect(data['other_spellings']).toEqual([
       expect.stringMatching(/^cost is text, ordered as text: .* As a number: CAST\(regexp_replace\(cost, /),
       expect.stringMatching(/^of\.day is text, .* As a time: strptime\(of\.day, '%d\.%m\.%Y'\)\.$/),
+      expect.stringMatching(/^code is text, .* By its number: CAST\(regexp_extract\(code, /),
     ]);
     expect((await linesOf(await load([{ n: 1, t: 'x' }]))).data['other_spellings']).toBeUndefined();
   });
