@@ -86,22 +86,6 @@ describe('run_query', () => {
     expect(result.structuredContent['next']).toMatch(/OFFSET 50/);
   });
 
-  it('shows fewer of wide rows that are cut anyway, and as many as were asked for', async () => {
-    const text = Array.from({ length: 100 }, (_, at) => `word ${at}`).join(' ');
-    const wide = (count: number) =>
-      ({
-        column_fields: [{ name: 'text' }],
-        results: Array.from({ length: count }, () => ({ text })),
-      }) as QueryResponse;
-    const shown = async (count: number, more = {}) => {
-      const { result } = await call('run_query', { query: 'x', ...more }, { runQuery: () => wide(count) });
-      return result.structuredContent['returned'];
-    };
-    expect(await shown(1_000)).toBe(10);
-    expect(await shown(30)).toBe(30);
-    expect(await shown(30, { default_row_limit: 30 })).toBe(30);
-  });
-
   it('says why the result is not kept, and shows the rows where the profile fails', async () => {
     const keeping = { ...KEEPING, is_kept: false, rows_kept: 0, reason: 'there is no room to keep it' };
     const lost = await call('run_query', { query: 'x' }, { runQuery: () => rows(50, keeping) });
