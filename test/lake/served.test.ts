@@ -1,6 +1,6 @@
 import { StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runDemo } from '../../src/cli/demo/demo.ts';
 import { dataFolder } from '../scenarios/binary.ts';
 import { openLegacy, openModern } from '../scenarios/drivers.ts';
@@ -109,11 +109,15 @@ test('a client of the protocol without sessions needs no node of its own', async
   await session.close();
 });
 
+const isRefused = (error: Error) => (error.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';
+
 test('a node that is killed takes nothing along, and one that is started again goes on', async () => {
   const third = await lake.start();
   balancer.nodes.push(third.base);
   expect((await api('GET', '/ws', undefined, { base: third.base })).status).toBe(200);
   kill(third);
+  // Until the system has ended it, its port takes connections, which then break.
+  await vi.waitUntil(() => fetch(third.base).then(() => false, isRefused), { timeout: 20_000 });
   for (let n = 0; n < 6; n++) {
     const answer = await api('POST', '/ws/commons/collections/orders/docs', { data: [{ _id: `k${n}`, n }] });
     expect(answer.status).toBe(200);
