@@ -99,6 +99,7 @@ const LONG: readonly Kept[] = [
   ...kept(
     'refused',
     "SELECT 'aaa' GLOB repeat('*a', 9) || 'b' || i FROM range(10) t(i)",
+    "SELECT 'aaa' LIKE i || repeat('%Y%f%j', 2000) FROM range(2048) t(i)",
     "SELECT s LIKE '%' || repeat('x', 9000) || i FROM (SELECT string_agg('xx', '') AS s FROM range(500000)), range(20) t(i)",
     `SELECT 1 WHERE ${'true AND '.repeat(28_000)} true`,
     `SELECT 1 GROUP BY ${'1,'.repeat(12_000)} 1`,

@@ -113,6 +113,7 @@ const CALLS: readonly (readonly [string, string])[] = [
   ['sha512_of_hex_', "sha512_of_hex_('61')"],
   ['date_of_', 'date_of_(2024, 3, 1)'],
   ['time_of_', 'time_of_(12, 30, 0)'],
+  ['try_time_of_', "try_time_of_('12:30:00')"],
   ['repeat_row', 'FROM repeat_row(1, 2, num_rows := 3)'],
   ['list_zip', 'list_zip([1], [2])'],
   ['array_zip', 'array_zip([1], [2])'],

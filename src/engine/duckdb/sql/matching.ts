@@ -17,6 +17,8 @@ const TRIED_MAX = 1_000_000;
 /** Longest pattern, in bytes, that becomes a regular expression for every text, and most bytes of both multiplied. */
 const PATTERN_MAX = 100;
 const COMPARED_MAX = 100_000_000;
+/** Most wildcards in one of them, `_` included: each takes some microseconds to prepare, for each of 2,048 texts at once. */
+const PREPARED_MAX = 200;
 
 const [TEXT, PATTERN] = ['p.a::VARCHAR', 'p.b::VARCHAR'];
 const PRODUCT = `strlen(${TEXT})::HUGEINT * strlen(${PATTERN})`;
@@ -46,6 +48,9 @@ function expression(ignoresCase: boolean): string {
 
 const TOO_LONG = `error('A pattern of more than ${PATTERN_MAX} bytes that is computed is too long for this text: the product of their lengths may be ${COMPARED_MAX}.')`;
 
+const TOO_MANY = `error('At most ${PREPARED_MAX} "%" and "_" may be in a pattern that is computed. Use contains(text, part) or regexp_matches(text, pattern).')`;
+const IS_TOO_MANY = `strlen(${PATTERN}) - strlen(system.main.replace(system.main.replace(${PATTERN}, '%', ''), '_', '')) > ${PREPARED_MAX}`;
+
 /** Both are computed once: what changes from call to call, as random() does, must not be checked with another value. */
 const macro = (name: string, parameters: string[], body: string) =>
   [name, `"${name}"(${parameters.join(', ')}) AS ${computedOnce(parameters, body)}`] as const;
@@ -54,7 +59,8 @@ const matching = (name: string, instead: string) =>
   macro(
     name,
     ['a', 'b'],
-    `CASE WHEN ${IS_LONG} THEN ${TOO_LONG} WHEN ${IS_SLOW} THEN ${instead} ELSE system.main."${name}"(p.a, p.b) END`,
+    `CASE WHEN ${IS_LONG} THEN ${TOO_LONG} WHEN ${IS_SLOW} THEN CASE WHEN ${IS_TOO_MANY} THEN ${TOO_MANY} ELSE ${instead} END
+      ELSE system.main."${name}"(p.a, p.b) END`,
   );
 
 const refusing = (name: string, any: '%' | '*', ...parameters: string[]) => {
