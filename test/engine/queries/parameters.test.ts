@@ -31,7 +31,7 @@ describe('readStatement() finds parameters', () => {
     ['SELECT x IN :l', 'SELECT x IN $l', ['l']],
     ['SELECT CASE WHEN :a THEN :b ELSE :c END', 'SELECT CASE WHEN $a THEN $b ELSE $c END', ['a', 'b', 'c']],
     ['SELECT t AT TIME ZONE :z', 'SELECT t AT TIME ZONE $z', ['z']],
-    ['SELECT INTERVAL :n DAY', 'SELECT INTERVAL $n DAY', ['n']],
+    ['SELECT INTERVAL :n DAY', 'SELECT INTERVAL ($n) DAY', ['n']],
     ['SELECT ROWS :n', 'SELECT ROWS $n', ['n']],
     ['VALUES (:a)', 'VALUES ($a)', ['a']],
     ['SELECT :a::DATE', 'SELECT $a::DATE', ['a']],
