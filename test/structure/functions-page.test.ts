@@ -7,10 +7,10 @@ const PAGE = resolve(import.meta.dirname, '../../src/mcp/docs/functions.md');
 
 const HEAD = `# Functions that people bring along
 
-SQL here is DuckDB's. These names and forms of other services work, too; \`expression\` → result. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
+SQL here is DuckDB's. These forms of other services work, too; \`expression\` → result. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
 
 ## Forms
-\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a last \`,\` or \`;\`; names in backticks; aliases without AS that are words of SQL (\`count(*) year\`); \`EXTRACT(DATE FROM t)\` (TIME, DATETIME, ISOWEEK, too; DAYOFWEEK is 1 on Sunday, DOW 0); \`TABLESAMPLE BERNOULLI(10)\`; \`HINT(…)\`, ignored; \`PIVOT t ON x USING sum(y)\`; \`SELECT *, 1 AS x\` has one x; \`GROUP BY\` the name of a path's end; columns without a name are \`?count\`, \`?field0\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`TABLE('t')\` and \`FIELD('x')\` (write the name), \`REDUCE\` (grows without bound), text search, \`OPTION(…)\`, scripts.
+\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a last \`,\` or \`;\`; names in backticks; aliases that are words of SQL (\`count(*) year\`); \`EXTRACT(DATE FROM t)\` (TIME, DATETIME, ISOWEEK, too; DAYOFWEEK is 1 on Sunday, DOW 0); \`TABLESAMPLE BERNOULLI(10)\`; \`HINT(…)\`, ignored; \`PIVOT t ON x USING sum(y)\`; \`SELECT *, 1 AS x\` has one x; \`GROUP BY\` the name of a path's end; columns without a name are \`?count\`, \`?field0\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`TABLE('t')\` and \`FIELD('x')\` (write the name), \`REDUCE\`, text search, \`OPTION(…)\`, scripts.
 `;
 
 /** A line for each function of which there is something to say; the others of a group share one. */

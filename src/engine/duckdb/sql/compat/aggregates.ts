@@ -6,7 +6,7 @@ export const AGGREGATES: readonly CompatFunction[] = [
     name: 'APPROX_DISTINCT',
     example: 'APPROX_DISTINCT(s)',
     gives: 2,
-    note: 'Exact, as count(DISTINCT s). So is APPROX_COUNT_DISTINCT.',
+    note: 'Exact, as is APPROX_COUNT_DISTINCT.',
   },
   { name: 'APPROX_PERCENTILE', renamed: 'approx_quantile', example: 'APPROX_PERCENTILE(n, 0.5)', gives: 2 },
   { name: 'ARBITRARY', example: "ARBITRARY(s) FILTER (WHERE s = 'b')", gives: 'b' },

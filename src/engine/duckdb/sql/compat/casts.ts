@@ -59,7 +59,7 @@ export const CASTS: readonly CompatFunction[] = [
     macro: [`(v) AS ${TYPE_NAME}`],
     example: 'TYPEOF(1.5)',
     gives: 'float',
-    note: "int, float, bool, string, bytes, null, array, object, date, time, datetime (without a zone), timestamp, interval; of JSON that of each value. DuckDB's own name of a type: pg_typeof(x).",
+    note: "int, float, bool, string, bytes, null, array, object, date, time, datetime (without a zone), timestamp, interval; of JSON that of each value. DuckDB's name: pg_typeof(x).",
   },
   {
     name: 'IS_SCALAR',
