@@ -5,7 +5,7 @@ import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
-import { type Form, formOf, type SeenRow } from '../../service/ingest/seen-rows.ts';
+import { type SeenRow, seenRow } from '../../service/ingest/seen-rows.ts';
 import { TableLook, tableNotes } from '../../service/ingest/table-look.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { lettersOf } from './xlsx-columns.ts';
@@ -161,7 +161,7 @@ export class SheetTable {
       return;
     }
     this.remarks.noteRow(row);
-    this.#look.take(row, Math.max(cells.size, this.#names?.size ?? 0));
+    this.#look.take(row, Math.max(this.#names?.size ?? 0, Math.max(...cells.keys()) - this.#leading + 1));
     const document: JsonObject = {};
     for (const [column, value] of cells) {
       const name = this.#nameOf(column);
@@ -210,14 +210,13 @@ function twoRowsNote(row: number, example: string): string {
 const DIGITS = 15;
 
 function seenRowOf({ at, cells }: SheetRow, leading: number): SeenRow {
-  const [texts, forms]: [(string | null)[], (Form | undefined)[]] = [[], []];
+  const texts: string[] = [];
   for (const [column, value] of cells) {
-    const place = column - leading;
-    if (place < 0) continue;
-    const text = typeof value === 'number' ? String(Number(value.toPrecision(DIGITS))) : String(value);
-    while (texts.length <= place) texts.push(null);
-    texts[place] = text;
-    forms[place] = formOf(text);
+    if (column < leading) continue;
+    texts[column - leading] = typeof value === 'number' ? String(Number(value.toPrecision(DIGITS))) : String(value);
   }
-  return { at, cells: texts, forms };
+  return seenRow(
+    at,
+    Array.from(texts, (text) => text ?? null),
+  );
 }

@@ -74,14 +74,14 @@ function lastRun(versions: readonly Arguments[], tags: readonly Arguments[] | un
   const last = versions.reduce<Arguments | undefined>((latest, one) => {
     return String(statsOf(one)['last_executed'] ?? '') > String(statsOf(latest)['last_executed'] ?? '') ? one : latest;
   }, undefined);
-  if (last === undefined) return undefined;
+  const run = runLine(last);
+  if (last === undefined || run === undefined) return undefined;
   const { version } = last;
-  if (runLine(last) === undefined) return undefined;
-  if (tags === undefined) return `${runLine(last)}: the version ${quoted(version)}.`;
+  if (tags === undefined) return `${run}: the version ${quoted(version)}.`;
   const on = tags.filter((tag) => (tag['version'] as Arguments | undefined)?.['version'] === version);
   const tagged =
     on.length === 0 ? ', which has no tag' : `, with the tags ${listed(on.map(({ tag_name: tag }) => tag))}`;
-  return `${runLine(last)}: the version ${quoted(version)}${tagged}.`;
+  return `${run}: the version ${quoted(version)}${tagged}.`;
 }
 
 /** The most of a time or an e-mail, which the service says. */

@@ -71,7 +71,8 @@ export class RecordTaker {
   readonly #typesOf: (names: readonly string[]) => CsvRows['types'];
   readonly #skip: number;
   readonly #isByRow: boolean;
-  #rows = 0;
+  /** Records in the spool. */
+  #spooled = 0;
   readonly #headerRow: number;
   readonly #parts: PartWriter;
   #columns: Pick<CsvRows, 'names' | 'types'> | undefined;
@@ -163,8 +164,8 @@ export class RecordTaker {
 
   #put(record: RawRecord, bytes: Buffer, { from, to, isShort }: { from: number; to: number; isShort: boolean }): void {
     const { separator } = this.dialect;
-    this.#rows += 1;
-    const number = this.#isByRow ? this.#rows : record.line;
+    this.#spooled += 1;
+    const number = this.#isByRow ? this.#spooled : record.line;
     const size = to - from + LINE_DIGITS_MAX + separator.length + 1;
     const { chunk, at } = this.#parts.room(size);
     let end = at + writeNumber(chunk, at, number);

@@ -233,6 +233,7 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `WITH a0 AS NOT/**/MATERIALIZED (SELECT 1 x), ${doubled('a@ AS NOT --\nmaterialized (SELECT p.x FROM a# p, a# q)', 26)} FROM a26`,
     `WITH a0 AS NOT MATERIALIZED (SELECT 1 x), ${doubled('a@ AS NOT MATERIALIZED (WITH b AS (FROM a# p, a# q) SELECT 1 x FROM b)', 20)} FROM a20`,
     `WITH a0 AS NOT MATERIALIZED (SELECT 1 x), ${doubled('a@ AS NOT MATERIALIZED (SELECT (SELECT max(x) FROM a#) + (SELECT max(x) FROM a#) x)', 20)} FROM a20`,
+    `WITH a0 AS (SELECT * FROM orders), ${doubled('a@ AS (SELECT *, 1 AS z@ FROM a# p, a# q)', 26)} SELECT 1 FROM a26`,
     `SELECT 1 AS a0, ${doubled('a# + a# AS a@', 24)}`,
     `SELECT 1 AS a0, ${doubled('A# + "a#" AS a@', 24)}`,
     `SELECT * FROM (SELECT 1 AS a0, ${doubled('a# + a# AS a@', 24)})`,

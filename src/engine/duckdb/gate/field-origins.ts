@@ -189,12 +189,11 @@ function named(found: readonly Leaf[], node: Node): readonly Leaf[] {
   return written === undefined ? found : found.map((one) => (isField(one) ? { ...one, written } : one));
 }
 
-/** A path as SQL; undefined: it is something else. */
-function pathText(node: unknown): string | undefined {
-  if (!isNode(node)) return undefined;
+/** A path as SQL; undefined: it is something else. `inner`: what is before a step. */
+export function pathText(node: Node, inner: (of: Node) => string | undefined = pathText): string | undefined {
   if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']).map(fieldName).join('.');
   const [of, key] = nodesOf(node['children']);
-  const path = pathText(of);
+  const path = of && inner(of);
   if (path === undefined) return undefined;
   if (foldName(textOf(node['function_name'])) === 'unnest') return `unnest(${path})`;
   const step = constantText(key);

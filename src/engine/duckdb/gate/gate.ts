@@ -27,13 +27,13 @@ import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
-import type { Relations } from './query-columns.ts';
+import { createRelations } from './query-columns.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { timeComparisons } from './time-comparisons.ts';
-import { valueUses } from './value-uses.ts';
+import { NO_USES, valueUses } from './value-uses.ts';
 import { checkWidths } from './widths.ts';
 
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
@@ -58,7 +58,7 @@ interface Walk {
   text: TextIndex;
   names: Names;
   found: { table: NamedTable; at: number }[];
-  relations: Relations & { tables: Map<Node, NamedTable>; queries: Map<Node, Node> };
+  relations: ReturnType<typeof createRelations>;
   missing: Missing[];
   macros: Set<string>;
   patterns: Map<string, number>;
@@ -320,8 +320,6 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   return aliases;
 }
 
-const NO_RELATIONS: Relations = { tables: new Map(), queries: new Map(), columns: new Map() };
-
 /**
  * Lets a statement through, or rejects `query_error` with the position of what it refuses.
  *
@@ -337,7 +335,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     text: createTextIndex(statement.body),
     names,
     found: [],
-    relations: { tables: new Map(), queries: new Map(), columns: new Map() },
+    relations: createRelations(),
     missing: [],
     macros: new Set(),
     patterns: new Map(),
@@ -365,9 +363,9 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.relations.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
-  const ofTexts = valueUses(node, show === null && statement.explain === '' ? walk.relations : NO_RELATIONS);
+  const ofTexts = statement.explain === '' ? valueUses(node, walk.relations) : NO_USES;
   await restFor(statement.body);
-  const ofJson = jsonUses(node, show === null ? walk.relations : NO_RELATIONS, bytes);
+  const ofJson = jsonUses(node, walk.relations, statement.body, bytes);
   for (const piece of ofJson.splices) splice(walk, piece);
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];

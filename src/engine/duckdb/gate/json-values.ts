@@ -1,18 +1,7 @@
 import { VALUES_OF } from '../sql/compat.ts';
 import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
-import { fieldName } from '../sql/syntax-hints.ts';
-import {
-  constantOf,
-  constantText,
-  isNode,
-  listOf,
-  type Node,
-  nodesOf,
-  offsetOf,
-  textOf,
-  textsOf,
-} from '../sql/tree.ts';
+import { constantOf, constantText, isNode, listOf, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
 import {
   type Computed,
@@ -22,9 +11,10 @@ import {
   type Leaf,
   leavesOf,
   type Origins,
+  pathText,
 } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
-import type { Relations } from './query-columns.ts';
+import { isAccess, type Relations } from './query-columns.ts';
 import { castType } from './time-types.ts';
 
 /*
@@ -102,14 +92,16 @@ const MAY_BE_JSON = /->|json|\b(?:items|object|merge|erase|values)\b|o_vals/i;
 /**
  * What a statement does with JSON. Literals beside it get the spelling in which they compare as they are meant: a number as
  * a DOUBLE, to which the engine then casts the JSON, and a text that is no JSON as JSON; the tree is changed with them.
+ * `bytes` are those of `body`, the statement's text.
  */
 export function jsonUses(
   tree: Node,
   relations: Relations,
+  body: string,
   bytes: Buffer,
 ): { uses: readonly JsonUse[]; splices: readonly Splice[] } {
   const hasField = [...relations.tables.values()].some((table) => (table.jsonFields?.().size ?? 0) > 0);
-  if (!hasField && !MAY_BE_JSON.test(bytes.toString())) return { uses: [], splices: [] };
+  if (!hasField && !MAY_BE_JSON.test(body)) return { uses: [], splices: [] };
   const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), found: [], splices: [], bytes };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
@@ -308,6 +300,7 @@ function stepOf(key: string | undefined): string | undefined {
 }
 
 const WRITTEN_MAX = 60;
+const ACCESSES = /^(?:struct|array)_extract$/;
 
 /** An expression as SQL, as far as it is a path into a column or into what a call reads. */
 function writtenOf(node: unknown): string | undefined {
@@ -316,24 +309,14 @@ function writtenOf(node: unknown): string | undefined {
 }
 
 function pathOf(node: Node): string | undefined {
-  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']).map(fieldName).join('.');
+  const call = callOf(node);
+  if (node['class'] === 'COLUMN_REF' || isAccess(node) || ACCESSES.test(call)) return pathText(node, pathOf);
   const [of, key] = argumentsOf(node);
   const inner = of && pathOf(of);
-  const call = callOf(node);
   if (inner === undefined) return undefined;
   if (node['class'] === 'CAST') return `CAST(${inner} AS ${castType(node['cast_type'])})`;
   if (READS.test(call) || call === 'to_json') return `${call}(${inner})`;
-  const text = constantText(key);
-  if (STEPS.test(call))
-    return text === undefined
-      ? undefined
-      : `${call === '->' ? `(${inner}->` : `${call}(${inner}, `}${quoteText(text)})`;
-  const isAccess = /^(?:ARRAY|STRUCT)_EXTRACT$/.test(textOf(node['type'])) || /^(?:struct|array)_extract$/.test(call);
-  if (!isAccess) return undefined;
-  const index = constantOf(key);
-  return text === undefined
-    ? index === undefined
-      ? undefined
-      : `${inner}[${String(index)}]`
-    : `${inner}.${fieldName(text)}`;
+  const step = STEPS.test(call) ? constantText(key) : undefined;
+  if (step === undefined) return undefined;
+  return call === '->' ? `(${inner}->${quoteText(step)})` : `${call}(${inner}, ${quoteText(step)})`;
 }

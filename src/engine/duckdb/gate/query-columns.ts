@@ -1,17 +1,32 @@
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { WIDTH_MAX } from './widths.ts';
 
 /*
  * What the columns of queries and of relations in FROM are called, in their order.
  */
+
+/** Names of columns that are held of a statement: of more, which no result may have, none are known. */
+const NAMES_MAX = 1_000_000;
 
 /** What the relations of a statement are, as the gate has found them. */
 export interface Relations {
   readonly tables: ReadonlyMap<Node, NamedTable>;
   /** What names of WITH stand for: the entry, or a recursive query. */
   readonly queries: ReadonlyMap<Node, Node>;
-  /** The names of the columns of queries, once they are known. */
+  /** The names of the columns of queries, and of stars, once they are known. */
   readonly columns: Map<Node, readonly string[] | undefined>;
+  namesLeft: number;
+}
+
+/** Those of a statement of which nothing is known yet. */
+export function createRelations() {
+  return {
+    tables: new Map<Node, NamedTable>(),
+    queries: new Map<Node, Node>(),
+    columns: new Map<Node, readonly string[] | undefined>(),
+    namesLeft: NAMES_MAX,
+  } satisfies Relations;
 }
 
 /** A relation of a FROM. */
@@ -31,13 +46,23 @@ export function queryIn(node: Node): { query: unknown; aliases: readonly string[
 
 /** The names of a query's columns; undefined: they are not known. */
 export function columnsOf(entry: unknown, relations: Relations): readonly string[] | undefined {
-  if (!isNode(entry)) return undefined;
-  if (relations.columns.has(entry)) return relations.columns.get(entry);
+  return isNode(entry) ? once(entry, relations, () => columnsIn(entry, relations)) : undefined;
+}
+
+/** What is found of a node, found once: queries may name each other again and again, each with twice the columns of the last. */
+function once(
+  node: Node,
+  relations: Relations,
+  find: () => readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (relations.columns.has(node)) return relations.columns.get(node);
   // A recursive one does not know its own.
-  relations.columns.set(entry, undefined);
-  const columns = columnsIn(entry, relations);
-  relations.columns.set(entry, columns);
-  return columns;
+  relations.columns.set(node, undefined);
+  const found = relations.namesLeft > 0 ? find() : undefined;
+  if (found === undefined || found.length > WIDTH_MAX) return undefined;
+  relations.namesLeft -= found.length;
+  relations.columns.set(node, found);
+  return found;
 }
 
 function columnsIn(entry: Node, relations: Relations): readonly string[] | undefined {
@@ -54,7 +79,7 @@ function columnsIn(entry: Node, relations: Relations): readonly string[] | undef
   const names: string[] = [];
   for (const item of nodesOf(entry['select_list'])) {
     const own = columnsOfItem(item, entry['from_table'], relations);
-    if (own === undefined) return undefined;
+    if (own === undefined || names.length > WIDTH_MAX) return undefined;
     names.push(...own);
   }
   return names;
@@ -62,7 +87,7 @@ function columnsIn(entry: Node, relations: Relations): readonly string[] | undef
 
 /** The names that an item of a select list has in the result; undefined: they are not known. */
 export function columnsOfItem(item: Node, from: unknown, relations: Relations): readonly string[] | undefined {
-  if (item['class'] === 'STAR') return columnsOfStar(item, from, relations);
+  if (item['class'] === 'STAR') return once(item, relations, () => columnsOfStar(item, from, relations));
   // Of an object it gives all fields.
   return foldName(textOf(item['function_name'])) === 'unnest' && textOf(item['alias']) === ''
     ? undefined
@@ -96,6 +121,7 @@ function allIn(from: unknown, relations: Relations): readonly string[] | undefin
   if (!isNode(from) || from['type'] !== 'JOIN') return relationsIn(from, relations)[0]?.columns;
   const left = allIn(from['left'], relations);
   if (left === undefined || isHalf(from)) return left;
+  if (left.length > WIDTH_MAX) return undefined;
   const shared = new Set((from['ref_type'] === 'NATURAL' ? left : textsOf(from['using_columns'])).map(foldName));
   const right = allIn(from['right'], relations);
   return right && [...left, ...right.filter((name) => !shared.has(foldName(name)))];

@@ -117,11 +117,20 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
+export const NO_USES: Omit<ValueUses, 'json'> = {
+  orders: [],
+  casts: [],
+  epochs: [],
+  mixed: [],
+  days: [],
+  equalities: [],
+  groups: [],
+};
+
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
   // Nothing is stored that could be ordered.
-  if (relations.tables.size === 0)
-    return { orders: [], casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] };
+  if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);
   const walk: Walk = {
     origins: createOrigins(relations, LOOKS_MAX),

@@ -16,7 +16,7 @@ import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, 
  */
 
 /** Widest result of any query in a statement. */
-const WIDTH_MAX = 20_000;
+export const WIDTH_MAX = 20_000;
 /** What each name of a table in the tree stands for; one that does not exist is in neither. */
 interface References {
   /** Collections and aliases. */

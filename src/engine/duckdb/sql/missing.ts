@@ -2,28 +2,11 @@ import { quoteText } from './names.ts';
 
 /** Words that stand for a value that is missing, in small letters. */
 const MISSING: ReadonlySet<string> = new Set([
-  ...[
-    '',
-    '-',
-    '--',
-    '---',
-    '–',
-    '—',
-    '.',
-    '..',
-    '...',
-    '?',
-    '??',
-    '???',
-    '\\n',
-    '<na>',
-    '#n/a',
-    'n/a',
-    'na',
-    'n.a.',
-    'n.a',
-  ],
-  ...['k.a.', 'k. a.', 'k.a', 'nan', 'nil', 'none', 'null', 'missing', 'unknown'],
+  '',
+  'k. a.',
+  ...'- -- --- – — . .. ... ? ?? ??? \\n <na> #n/a n/a na n.a. n.a k.a. k.a nan nil none null missing unknown'.split(
+    ' ',
+  ),
 ]);
 const CHARS_MAX = 10;
 
