@@ -257,9 +257,11 @@ function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[],
     const what = `argument "${argument.name}${path}"`;
     if (issue.code === 'too_small' && issue.origin === 'string') return `${what} must not be empty`;
     const said = issue.message.replace(/^Invalid input: /, '');
+    const got = /, received (\w+)/.exec(said)?.[1];
+    if (issue.code !== 'invalid_type' || got === undefined) return `${what}: ${said}`;
     const fields = fieldsAt(argument.schema, issue.path);
-    if (issue.code !== 'invalid_type' || fields.length === 0) return `${what}: ${said}`;
-    return `${what}: ${said.replace('expected object', `expected an object with ${quoted(fields)}`)}`;
+    const wanted = fields.length > 0 ? `an object with ${quoted(fields)}` : issue.expected;
+    return got === 'undefined' ? `${what} is missing: ${wanted}` : `${what}: expected ${wanted}, received ${got}`;
   });
 }
 

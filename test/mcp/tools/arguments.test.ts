@@ -216,6 +216,15 @@ describe('readArguments()', () => {
     );
   });
 
+  it('says of a field that is not there that it is missing', () => {
+    expect(problem('create_integration', { name: 'i', s3: { cloud_access_key: { cloud_access_key_id: 'a' } } })).toBe(
+      'Cannot call create_integration: argument "s3.cloud_access_key.cloud_secret_access_key" is missing: string.',
+    );
+    expect(
+      problem('patch_documents', { workspace: 'w', collection: 'c', data: [{ _id: '1', patch: [{}] }] }),
+    ).toContain('"data[0].patch[0].op" is missing');
+  });
+
   it('names at most five problems', () => {
     const sent = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`x${index}`, 1]));
     expect(problem('list_workspaces', sent)).toMatch(/\(and 4 more\)\.$/);
