@@ -7,7 +7,7 @@ import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, 
 import { MOMENT_SHOWN, momentIn } from './contract/moment.ts';
 import { nearest } from './contract/nearest.ts';
 import { folder, integer } from './setting-values.ts';
-import { type Config, SETTINGS } from './settings.ts';
+import { type Config, SETTINGS, variableOf } from './settings.ts';
 
 /** Which records of the audit log are printed, and how. */
 export interface AuditFilter {
@@ -362,7 +362,7 @@ function addSettings(command: Command, name: CommandName): Command {
   for (const [key, setting] of SETTING_ENTRIES) {
     if (setting.flag === undefined || !setting.commands.includes(name)) continue;
     const shown = setting.default ?? setting.defaultShown;
-    const notes = [setting.env, shown === undefined ? undefined : `default: ${shown}`].filter(Boolean);
+    const notes = [variableOf(key), shown === undefined ? undefined : `default: ${shown}`].filter(Boolean);
     const option = new Option(setting.flag, `${setting.meaning} (${notes.join('; ')})`);
     if (option.attributeName() !== key) throw new Error(`flag ${setting.flag} does not belong to setting ${key}`);
     command.addOption(option);

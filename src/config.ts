@@ -6,7 +6,7 @@ import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
 import { SERVICE_THREADS_ENV } from './native-threads.ts';
-import { type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
+import { type Config, ConfigSchema, SETTINGS, type Setting, variableOf } from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
 declare const COLLOQUY_BUILD: string | undefined;
@@ -34,8 +34,7 @@ export function readConfig(command: CommandName, flags: Texts, env: Environment 
   refuseUnknownVariables(env);
   const texts: Texts = {};
   for (const [key, setting] of SETTING_ENTRIES) {
-    const fromEnv = setting.env === undefined ? undefined : filledIn(env[setting.env]);
-    const text = flags[key] ?? fromEnv ?? setting.default;
+    const text = flags[key] ?? filledIn(env[variableOf(key)]) ?? setting.default;
     // A flag without a value arrives as true.
     if (text !== undefined) texts[key] = String(text);
   }
@@ -78,29 +77,28 @@ function keyOfFile({ apiKeyFile }: Config, flags: Texts): string | undefined {
 
 function sourceOf(key: string, flags: Texts): string {
   const setting = SETTING_ENTRIES.find(([name]) => name === key)?.[1];
-  return (key in flags ? setting?.flag?.split(' ')[0] : setting?.env) ?? key;
+  return (key in flags ? setting?.flag?.split(' ')[0] : undefined) ?? variableOf(key);
 }
 
 /** Prefix of variables with the operator's secrets, which an assistant may name but not read. */
 const SECRET_PREFIX = 'COLLOQUY_SECRET_';
 const PREFIX = 'COLLOQUY_';
+const VARIABLES: readonly string[] = SETTING_ENTRIES.map(([key]) => variableOf(key));
 
 /** The secrets in the environment, by name. */
 export function secretVariables(env: Environment = process.env): ReadonlyMap<string, string> {
-  const settings = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   const found = Object.entries(env).flatMap(([name, value]): [string, string][] =>
-    name.startsWith(SECRET_PREFIX) && !settings.includes(name) && value !== undefined ? [[name, value]] : [],
+    name.startsWith(SECRET_PREFIX) && !VARIABLES.includes(name) && value !== undefined ? [[name, value]] : [],
   );
   return new Map(found);
 }
 
 function refuseUnknownVariables(env: Environment): void {
-  const known = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   for (const name of Object.keys(env)) {
-    if (!name.startsWith(PREFIX) || known.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
+    if (!name.startsWith(PREFIX) || VARIABLES.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
     // Without the prefix: since all have it, it would make any two look alike.
-    const [meant] = nearest(name.slice(PREFIX.length), new Set(known.map((one) => one.slice(PREFIX.length))), 1);
-    const hint = meant === undefined ? `The variables are ${known.join(', ')}.` : `Did you mean ${PREFIX}${meant}?`;
+    const [meant] = nearest(name.slice(PREFIX.length), new Set(VARIABLES.map((one) => one.slice(PREFIX.length))), 1);
+    const hint = meant === undefined ? `The variables are ${VARIABLES.join(', ')}.` : `Did you mean ${PREFIX}${meant}?`;
     throw new UsageError(`there is no environment variable ${name}. ${hint}`);
   }
 }
@@ -188,8 +186,8 @@ export function serviceEnvironment(config: Config, env: Environment = process.en
   );
   const values: Record<string, unknown> = config;
   const own = SETTING_ENTRIES.flatMap(([key, setting]): [string, string][] => {
-    if (setting.env === undefined || setting.passedOn !== true || values[key] === undefined) return [];
-    return [[setting.env, String(values[key])]];
+    if (setting.passedOn !== true || values[key] === undefined) return [];
+    return [[variableOf(key), String(values[key])]];
   });
   return { ...SERVICE_THREADS_ENV, ...Object.fromEntries([...passed, ...own]) };
 }

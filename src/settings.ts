@@ -8,8 +8,6 @@ import { addresses, file, folder, folders, integer, names, onOff, tag, toolsets 
 export interface Setting {
   /** Validates the text of the flag or variable and converts it to the setting's value. */
   readonly schema: z.ZodType;
-  /** Environment variable. */
-  readonly env?: `COLLOQUY_${string}`;
   /**
    * Flag with its placeholder; none for secrets, since every user of the machine could read them off the command line.
    */
@@ -27,13 +25,17 @@ export interface Setting {
   readonly passedOn?: true;
 }
 
+/** The environment variable of a setting: `COLLOQUY_DATA_DIR` of `dataDir`. */
+export function variableOf(setting: string): string {
+  return `COLLOQUY_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** All settings; the README's table is generated from this. */
 export const SETTINGS = {
   dataDir: {
     schema: z.string().min(1, 'expected a folder').transform(folder),
-    env: 'COLLOQUY_DATA_DIR',
     flag: '--data-dir <folder>',
     commands: FOLDER,
     default: DEFAULT_FOLDERS.data,
@@ -43,7 +45,6 @@ export const SETTINGS = {
   },
   url: {
     schema: z.string().optional(),
-    env: 'COLLOQUY_URL',
     flag: '--url <url>',
     commands: CLIENT,
     meaning: 'Remote service to use instead of the local one; https, or http on a loopback host',
@@ -53,21 +54,18 @@ export const SETTINGS = {
       .string()
       .regex(/^[\x21-\x7e]+$/, 'it holds spaces, line breaks or non-ASCII characters; copy it again')
       .optional(),
-    env: 'COLLOQUY_API_KEY',
     commands: CLIENT,
     meaning: 'API key for COLLOQUY_URL',
     secret: true,
   },
   apiKeyFile: {
     schema: file,
-    env: 'COLLOQUY_API_KEY_FILE',
     flag: '--api-key-file <file>',
     commands: CLIENT,
     meaning: 'File that holds the API key for COLLOQUY_URL, in the place of COLLOQUY_API_KEY',
   },
   toolsets: {
     schema: toolsets,
-    env: 'COLLOQUY_TOOLSETS',
     flag: '--toolsets <names>',
     commands: OFFER,
     defaultShown: 'all',
@@ -75,7 +73,6 @@ export const SETTINGS = {
   },
   profile: {
     schema: z.enum(PROFILE_NAMES, `expected one of ${PROFILE_NAMES.join(', ')}`).optional(),
-    env: 'COLLOQUY_PROFILE',
     flag: '--profile <name>',
     commands: OFFER,
     meaning:
@@ -83,7 +80,6 @@ export const SETTINGS = {
   },
   lambdaTools: {
     schema: tag,
-    env: 'COLLOQUY_LAMBDA_TOOLS',
     flag: '--lambda-tools <tag>',
     commands: ['stdio', 'serve', 'doctor', 'setup'],
     defaultShown: 'none',
@@ -92,7 +88,6 @@ export const SETTINGS = {
   },
   guard: {
     schema: z.enum(['ask', 'off'], 'expected ask or off'),
-    env: 'COLLOQUY_GUARD',
     flag: '--guard <mode>',
     commands: SERVICE,
     default: 'ask',
@@ -100,7 +95,6 @@ export const SETTINGS = {
   },
   readOnly: {
     schema: onOff,
-    env: 'COLLOQUY_READ_ONLY',
     flag: '--read-only',
     commands: OFFER,
     default: 'false',
@@ -108,7 +102,6 @@ export const SETTINGS = {
   },
   allowDirs: {
     schema: folders,
-    env: 'COLLOQUY_ALLOW_DIRS',
     flag: '--allow-dirs <folders>',
     commands: OFFER,
     defaultShown: 'none',
@@ -119,7 +112,6 @@ export const SETTINGS = {
       /^(\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?(:\d{1,5})?$/i,
       'expected host names such as data.example.org or *.example.org, separated by commas',
     ),
-    env: 'COLLOQUY_ALLOW_HOSTS',
     flag: '--allow-hosts <names>',
     commands: OFFER,
     defaultShown: 'none',
@@ -128,7 +120,6 @@ export const SETTINGS = {
   },
   exportDirs: {
     schema: folders,
-    env: 'COLLOQUY_EXPORT_DIRS',
     flag: '--export-dirs <folders>',
     commands: OFFER,
     defaultShown: 'none',
@@ -136,7 +127,6 @@ export const SETTINGS = {
   },
   requestTimeoutMs: {
     schema: integer(1, 86_400_000),
-    env: 'COLLOQUY_REQUEST_TIMEOUT_MS',
     flag: '--request-timeout-ms <ms>',
     commands: CLIENT,
     default: '150000',
@@ -144,7 +134,6 @@ export const SETTINGS = {
   },
   logLevel: {
     schema: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).optional(),
-    env: 'COLLOQUY_LOG_LEVEL',
     flag: '--log-level <level>',
     commands: ALL,
     defaultShown: 'info',
@@ -153,7 +142,6 @@ export const SETTINGS = {
   },
   idleSecs: {
     schema: integer(0, 31_536_000),
-    env: 'COLLOQUY_IDLE_SECS',
     flag: '--idle-secs <seconds>',
     commands: CLIENT,
     default: '600',
@@ -162,7 +150,6 @@ export const SETTINGS = {
   },
   sources: {
     schema: z.enum(['follow', 'rest'], 'expected follow or rest'),
-    env: 'COLLOQUY_SOURCES',
     flag: '--sources <how>',
     commands: CLIENT,
     default: 'follow',
@@ -172,14 +159,12 @@ export const SETTINGS = {
   },
   port: {
     schema: integer(0, 65_535).optional(),
-    env: 'COLLOQUY_PORT',
     flag: '--port <port>',
     commands: ['serve'],
     meaning: 'Also listen on this TCP port; 0 picks a free one',
   },
   host: {
     schema: z.string().regex(/^([\w.-]+|[\da-f.]*:[\da-f:.]*)$/i, 'expected a host name or an IP address'),
-    env: 'COLLOQUY_HOST',
     flag: '--host <host>',
     commands: ['serve'],
     default: '127.0.0.1',
@@ -187,21 +172,18 @@ export const SETTINGS = {
   },
   tlsCert: {
     schema: file,
-    env: 'COLLOQUY_TLS_CERT',
     flag: '--tls-cert <file>',
     commands: ['serve'],
     meaning: 'Certificate with its chain, as PEM, for --port to be reached by https',
   },
   tlsKey: {
     schema: file,
-    env: 'COLLOQUY_TLS_KEY',
     flag: '--tls-key <file>',
     commands: ['serve'],
     meaning: 'Private key of --tls-cert, as PEM',
   },
   behindTlsProxy: {
     schema: onOff,
-    env: 'COLLOQUY_BEHIND_TLS_PROXY',
     flag: '--behind-tls-proxy',
     commands: ['serve'],
     default: 'false',
@@ -209,7 +191,6 @@ export const SETTINGS = {
   },
   mcp: {
     schema: onOff,
-    env: 'COLLOQUY_MCP',
     flag: '--mcp <on-or-off>',
     commands: ['serve'],
     default: 'on',
@@ -217,7 +198,6 @@ export const SETTINGS = {
   },
   allowedHosts: {
     schema: names(/^([\w.-]+|\[[\da-f:.]+\])$/i, 'expected host names without port, separated by commas'),
-    env: 'COLLOQUY_ALLOWED_HOSTS',
     flag: '--allowed-hosts <names>',
     commands: ['serve'],
     defaultShown: 'loopback, and --host',
@@ -228,7 +208,6 @@ export const SETTINGS = {
       /^([\w.-]+|\[[\da-f:.]+\]|[a-z][\w+.-]*:\/\/\*)$/i,
       'expected host names without scheme and port, or <scheme>://* for browser extensions, separated by commas',
     ),
-    env: 'COLLOQUY_ALLOWED_ORIGINS',
     flag: '--allowed-origins <names>',
     commands: ['serve'],
     defaultShown: 'loopback',
@@ -236,14 +215,12 @@ export const SETTINGS = {
   },
   socket: {
     schema: z.string().min(1, 'expected a path').transform(folder).optional(),
-    env: 'COLLOQUY_SOCKET',
     flag: '--socket <path>',
     commands: ['serve'],
     meaning: 'Also listen on this Unix socket',
   },
   trustProxy: {
     schema: addresses,
-    env: 'COLLOQUY_TRUST_PROXY',
     flag: '--trust-proxy <addresses>',
     commands: ['serve'],
     meaning:
@@ -251,7 +228,6 @@ export const SETTINGS = {
   },
   lake: {
     schema: z.string().optional(),
-    env: 'COLLOQUY_LAKE',
     flag: '--lake <url>',
     commands: ['serve', 'doctor'],
     defaultShown: 'none',
@@ -260,7 +236,6 @@ export const SETTINGS = {
   },
   lakePassword: {
     schema: z.string().optional(),
-    env: 'COLLOQUY_LAKE_PASSWORD',
     commands: ['serve', 'doctor'],
     meaning: 'Password of the user in --lake',
     secret: true,
@@ -268,7 +243,6 @@ export const SETTINGS = {
   },
   lakePasswordFile: {
     schema: file,
-    env: 'COLLOQUY_LAKE_PASSWORD_FILE',
     flag: '--lake-password-file <file>',
     commands: ['serve', 'doctor'],
     meaning: 'File that holds it, in the place of COLLOQUY_LAKE_PASSWORD',
@@ -276,7 +250,6 @@ export const SETTINGS = {
   },
   lakeData: {
     schema: z.string().optional(),
-    env: 'COLLOQUY_LAKE_DATA',
     flag: '--lake-data <place>',
     commands: ['serve', 'doctor'],
     meaning:
@@ -285,7 +258,6 @@ export const SETTINGS = {
   },
   lakeEndpoint: {
     schema: z.string().optional(),
-    env: 'COLLOQUY_LAKE_ENDPOINT',
     flag: '--lake-endpoint <url>',
     commands: ['serve', 'doctor'],
     defaultShown: "AWS's own, or Google's",
@@ -297,7 +269,6 @@ export const SETTINGS = {
       .string()
       .regex(/^[a-z\d-]{1,40}$/, 'expected a region such as eu-central-1')
       .optional(),
-    env: 'COLLOQUY_LAKE_REGION',
     flag: '--lake-region <name>',
     commands: ['serve', 'doctor'],
     defaultShown: 'us-east-1',
@@ -307,7 +278,6 @@ export const SETTINGS = {
   },
   extensionDir: {
     schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
-    env: 'COLLOQUY_EXTENSION_DIR',
     flag: '--extension-dir <folder>',
     commands: ['serve', 'doctor'],
     defaultShown: 'downloaded at the first start',
@@ -317,7 +287,6 @@ export const SETTINGS = {
   },
   queryTimeoutMs: {
     schema: integer(1, 86_400_000).optional(),
-    env: 'COLLOQUY_QUERY_TIMEOUT_MS',
     flag: '--query-timeout-ms <ms>',
     commands: SERVICE,
     defaultShown: '120000',
@@ -326,7 +295,6 @@ export const SETTINGS = {
   },
   rowsMax: {
     schema: integer(1, 100_000_000).optional(),
-    env: 'COLLOQUY_ROWS_MAX',
     flag: '--rows-max <rows>',
     commands: SERVICE,
     defaultShown: '100000',
@@ -335,7 +303,6 @@ export const SETTINGS = {
   },
   memoryMb: {
     schema: integer(128, 16_777_216).optional(),
-    env: 'COLLOQUY_MEMORY_MB',
     flag: '--memory-mb <megabytes>',
     commands: SERVICE,
     defaultShown: "a quarter of the machine's, at least 512; up to three quarters by size",
@@ -344,7 +311,6 @@ export const SETTINGS = {
   },
   trashDays: {
     schema: integer(0, 3_650),
-    env: 'COLLOQUY_TRASH_DAYS',
     flag: '--trash-days <days>',
     commands: SERVICE,
     default: '7',
@@ -353,7 +319,6 @@ export const SETTINGS = {
   },
   threads: {
     schema: integer(1, 1_024).optional(),
-    env: 'COLLOQUY_THREADS',
     flag: '--threads <count>',
     commands: SERVICE,
     defaultShown: 'all cores',
@@ -362,7 +327,6 @@ export const SETTINGS = {
   },
   secretDir: {
     schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
-    env: 'COLLOQUY_SECRET_DIR',
     flag: '--secret-dir <folder>',
     commands: SERVICE,
     defaultShown: 'the folder secrets in the data folder; with serve: none, and no references',
@@ -371,7 +335,6 @@ export const SETTINGS = {
   },
   audit: {
     schema: onOff,
-    env: 'COLLOQUY_AUDIT',
     flag: '--audit <on-or-off>',
     commands: SERVICE,
     default: 'on',
@@ -379,7 +342,6 @@ export const SETTINGS = {
   },
   auditTool: {
     schema: onOff,
-    env: 'COLLOQUY_AUDIT_TOOL',
     flag: '--audit-tool <on-or-off>',
     commands: OFFER,
     default: 'off',

@@ -2,6 +2,7 @@ import type { InvocationOf } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { counted } from '../contract/in-words.ts';
 import { parseJson, stringifyJson } from '../contract/json/json.ts';
+import { messageOf } from '../contract/text.ts';
 import type { Client } from '../http/client.ts';
 import { type Confirmation, callTool, unknownTool } from '../mcp/call.ts';
 import type { Means } from '../mcp/means.ts';
@@ -112,7 +113,7 @@ function argumentsIn(input: string | undefined): Record<string, unknown> {
   try {
     value = parseJson(input);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ApiError('invalid_input', `The arguments are not JSON: ${why}. Write them as '{"name": "value"}'.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

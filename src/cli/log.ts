@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { messageOf } from '../contract/text.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Logger as PlainLogger } from '../mcp/logger.ts';
 import type { Config } from '../settings.ts';
@@ -30,18 +31,33 @@ export function personLog({ logLevel }: Pick<Config, 'logLevel'>): PlainLogger {
 }
 
 function because(message: string, cause: unknown): string {
-  return `${message}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return `${message}: ${messageOf(cause)}`;
 }
 
 const WAITING_CHARS_MAX = 64 * 1024;
 
 /** An error on one line for a person at a terminal, without anything that would move the cursor or colour the text. */
 export function errorLine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return `colloquy: ${plainText(message)}\n`;
+  return `colloquy: ${plainText(messageOf(error))}\n`;
 }
 
 /** Text for a terminal: anything invisible, or that would move the cursor, becomes an escape such as `\u001b`. */
 export function plainText(text: string): string {
   return visibleText(text.replaceAll('\r\n', '\n')).replaceAll('\t', ' ');
+}
+
+/** Prints lines for a person. */
+export function print(...lines: string[]): void {
+  process.stdout.write(`${plainText(lines.join('\n'))}\n`);
+}
+
+/** The cells of rows in columns, each as wide as its widest. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }

@@ -6,7 +6,7 @@ import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { requireLocalService } from './connect.ts';
-import { plainText } from './log.ts';
+import { aligned, plainText, print } from './log.ts';
 import { forPerson, withService } from './person.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
 
@@ -34,7 +34,7 @@ export function trash(
 
 async function list(client: Client): Promise<number> {
   const entries = await client.listTrash({});
-  print(entries.length === 0 ? [await emptyText(client)] : [...tableOf(entries), '', sumOf(entries)]);
+  print(...(entries.length === 0 ? [await emptyText(client)] : [...tableOf(entries), '', sumOf(entries)]));
   return 0;
 }
 
@@ -49,10 +49,10 @@ async function restore(client: Client, id: string): Promise<number> {
   const what = `${kindText(kind)} ${workspace}.${name}`;
   const left = skipped ?? 0;
   if (kind !== 'documents') {
-    print([`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : ''}.`]);
+    print(`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : ''}.`);
     return 0;
   }
-  print([`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`]);
+  print(`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`);
   for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
   if (left === 0) return 0;
   const shown = idsShown(ids ?? [], left);
@@ -69,15 +69,15 @@ async function empty(client: Client, { id, yes }: TrashRequest, ask: typeof askA
     throw new ApiError('not_found', `There is no "${id}" in the trash. "colloquy trash list" shows what there is.`);
   }
   if (entries.length === 0) {
-    print([await emptyText(client)]);
+    print(await emptyText(client));
     return 0;
   }
   if (!yes && !(await confirm(entries, ask))) return 1;
   if (yes && id === undefined) {
     const removed = await client.emptyTrash({});
-    print([`Removed for good: ${entriesText(removed.entries ?? 0)}, ${bytesText(removed.bytes ?? 0)}.`]);
+    print(`Removed for good: ${entriesText(removed.entries ?? 0)}, ${bytesText(removed.bytes ?? 0)}.`);
   } else {
-    print([`Removed for good: ${sumOf(await removeShown(client, entries))}`]);
+    print(`Removed for good: ${sumOf(await removeShown(client, entries))}`);
   }
   return 0;
 }
@@ -117,15 +117,7 @@ function tableOf(entries: readonly TrashEntry[]): string[] {
     entry.deleted_by ?? '',
     minuteOf(entry.expires_at),
   ]);
-  const widths = head.map((title, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
-  );
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return aligned([head, ...rows]);
 }
 
 /** Some of an entry's documents, so that a person knows which deletion it is. */
@@ -157,8 +149,4 @@ function entriesText(count: number): string {
 /** A time in UTC, to the minute. */
 function minuteOf(time: string | null | undefined): string {
   return time == null ? '' : `${time.slice(0, 16).replace('T', ' ')}Z`;
-}
-
-function print(lines: readonly string[]): void {
-  process.stdout.write(`${plainText(lines.join('\n'))}\n`);
 }

@@ -27,9 +27,7 @@ export const about = {
     summary: 'What this service offers beyond the API.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: About,
-    envelope: 'data',
   },
   /** For the operator, at the service's machine. */
   confirmClock: {
@@ -40,8 +38,6 @@ export const about = {
     effect: 'update',
     role: 'admin',
     localOnly: true,
-    params: z.object({}),
     result: About,
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -37,7 +37,6 @@ export const aliases = {
       collections,
     }),
     result: Alias,
-    envelope: 'data',
   },
   updateAlias: {
     number: 13,
@@ -50,7 +49,6 @@ export const aliases = {
     params,
     body: z.object({ description: z.string().optional(), collections }),
     result: Alias,
-    envelope: 'data',
   },
   deleteAlias: {
     number: 14,
@@ -63,7 +61,6 @@ export const aliases = {
     params,
     refuses: { contents: true },
     result: Alias,
-    envelope: 'data',
   },
   getAlias: {
     number: 15,
@@ -75,7 +72,6 @@ export const aliases = {
     role: 'read-only',
     params,
     result: Alias,
-    envelope: 'data',
   },
   listAliases: {
     number: 17,
@@ -85,9 +81,7 @@ export const aliases = {
     summary: 'List the aliases of all workspaces.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(Alias),
-    envelope: 'data',
   },
   listWorkspaceAliases: {
     number: 18,
@@ -99,7 +93,6 @@ export const aliases = {
     role: 'read-only',
     params: inWorkspace,
     result: z.array(Alias),
-    envelope: 'data',
   },
   listCollectionAliases: {
     number: 22,
@@ -111,6 +104,5 @@ export const aliases = {
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam, collection: CollectionParam }),
     result: z.array(Alias),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -26,14 +26,12 @@ export const allowlist = {
       'Let an address or CIDR range in. From the first entry on all others are refused, but never this machine or the caller.',
     effect: 'create',
     role: 'admin',
-    params: z.object({}),
     body: z.object({
       name: NewName,
       description: z.string().optional(),
       ip_address: z.string(),
     }),
     result: AllowlistEntry,
-    envelope: 'data',
   },
   deleteAllowlistEntry: {
     number: 27,
@@ -47,7 +45,6 @@ export const allowlist = {
     whenLast: 'It is the last entry: without it, every address is let in.',
     params,
     result: AllowlistEntry,
-    envelope: 'data',
   },
   getAllowlistEntry: {
     number: 28,
@@ -59,7 +56,6 @@ export const allowlist = {
     role: 'read-only',
     params,
     result: AllowlistEntry,
-    envelope: 'data',
   },
   listAllowlistEntries: {
     number: 29,
@@ -69,8 +65,6 @@ export const allowlist = {
     summary: 'List the entries of the IP allowlist.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(AllowlistEntry),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -35,10 +35,8 @@ export const apiKeys = {
     summary: 'Create an API key for the calling user, at most 10.',
     effect: 'create',
     role: 'read-only',
-    params: z.object({}),
     body,
     result: NewApiKey,
-    envelope: 'data',
   },
   createUserApiKey: {
     number: 7,
@@ -51,7 +49,6 @@ export const apiKeys = {
     params: z.object({ user }),
     body,
     result: NewApiKey,
-    envelope: 'data',
   },
   deleteApiKey: {
     number: 8,
@@ -64,7 +61,6 @@ export const apiKeys = {
     role: 'read-only',
     params: z.object({ name }),
     result: ApiKey,
-    envelope: 'data',
   },
   deleteUserApiKey: {
     number: 9,
@@ -77,7 +73,6 @@ export const apiKeys = {
     role: 'admin',
     params: z.object({ user, name }),
     result: ApiKey,
-    envelope: 'data',
   },
   listApiKeys: {
     number: 10,
@@ -87,9 +82,7 @@ export const apiKeys = {
     summary: "List the calling user's API keys, masked.",
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(ApiKey),
-    envelope: 'data',
   },
   listUserApiKeys: {
     number: 11,
@@ -101,6 +94,5 @@ export const apiKeys = {
     role: 'admin',
     params: z.object({ user }),
     result: z.array(ApiKey),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -46,7 +46,6 @@ export const approvals = {
       'Put a question to a human at this machine, or get the answer to it. An answer is given out once; the same question while it is pending is the same one.',
     effect: 'update',
     role: 'read-only',
-    params: z.object({}),
     body: z.object({
       tool: z.string().min(1).max(64),
       binding: digest.describe('Digest of what the approval is for; it holds for nothing else'),
@@ -57,7 +56,6 @@ export const approvals = {
       client: z.string().max(200).nullish().describe('What the asking client calls itself'),
     }),
     result: ApprovalAnswer,
-    envelope: 'data',
   },
   listApprovals: {
     method: 'GET',
@@ -66,10 +64,8 @@ export const approvals = {
     summary: 'The questions that wait for a human, oldest first.',
     effect: 'read',
     role: 'admin',
-    params: z.object({}),
     result: z.array(Approval),
     localOnly: true,
-    envelope: 'data',
   },
   getApproval: {
     method: 'GET',
@@ -81,7 +77,6 @@ export const approvals = {
     params,
     result: Approval,
     localOnly: true,
-    envelope: 'data',
   },
   decideApproval: {
     method: 'POST',
@@ -98,6 +93,5 @@ export const approvals = {
     }),
     result: Approval,
     localOnly: true,
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -35,10 +35,8 @@ export const backups = {
     effect: 'create',
     role: 'admin',
     localOnly: true,
-    params: z.object({}),
     body: z.object({ path: z.string().min(1).describe('Absolute path of a folder that does not exist') }),
     result: Backup,
-    envelope: 'data',
   },
   listRunningBackups: {
     method: 'GET',
@@ -48,8 +46,6 @@ export const backups = {
     effect: 'read',
     role: 'admin',
     localOnly: true,
-    params: z.object({}),
     result: z.array(RunningBackup),
-    envelope: 'data',
   },
 } as const satisfies Contract;

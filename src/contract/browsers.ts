@@ -24,10 +24,8 @@ export const browsers = {
     summary: 'An address that, opened once, makes a browser one that questions are answered in.',
     effect: 'create',
     role: 'admin',
-    params: z.object({}),
     result: Pairing,
     localOnly: true,
-    envelope: 'data',
   },
   forgetBrowsers: {
     method: 'DELETE',
@@ -36,9 +34,7 @@ export const browsers = {
     summary: 'No browser is paired after this; addresses to pair one with that are open end as well.',
     effect: 'delete',
     role: 'admin',
-    params: z.object({}),
     result: resource({ browsers: z.int().describe('How many were paired') }),
     localOnly: true,
-    envelope: 'data',
   },
 } as const satisfies Contract;

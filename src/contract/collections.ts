@@ -121,7 +121,6 @@ export const collections = {
       inverted_index_group_encoding_options: AnyObject.optional(),
     }),
     result: Collection,
-    envelope: 'data',
   },
   deleteCollection: {
     number: 20,
@@ -135,7 +134,6 @@ export const collections = {
     params,
     refuses: { contents: true },
     result: Collection,
-    envelope: 'data',
   },
   getCollection: {
     number: 21,
@@ -147,7 +145,6 @@ export const collections = {
     role: 'read-only',
     params,
     result: Collection,
-    envelope: 'data',
   },
   listCollections: {
     number: 24,
@@ -157,9 +154,7 @@ export const collections = {
     summary: 'List the collections of all workspaces, with their fields. Start here.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(Collection),
-    envelope: 'data',
   },
   listWorkspaceCollections: {
     number: 25,
@@ -171,6 +166,5 @@ export const collections = {
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam }),
     result: z.array(Collection),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -1,5 +1,6 @@
 import { ApiError } from './errors.ts';
-import { isObject, parseJson } from './json/json.ts';
+import { someOf } from './in-words.ts';
+import { isObject, jsonIn } from './json/json.ts';
 import { nearest } from './nearest.ts';
 
 /** How the cells of CSV and of sheets become values. */
@@ -17,7 +18,7 @@ const EXPECTED = 'expected "infer", "text", or types of columns by name such as 
 /** What was given as types, an object also as JSON, or why it is none. */
 export function readColumnTypes(given: unknown): { types: ColumnTypes } | { problem: string } {
   if (given === 'infer' || given === 'text') return { types: given };
-  const found = typeof given === 'string' ? parsed(given) : given;
+  const found = typeof given === 'string' ? jsonIn(given) : given;
   if (!isObject(found)) return { problem: EXPECTED };
   const types: [string, ColumnType][] = [];
   for (const [name, type] of Object.entries(found)) {
@@ -38,8 +39,7 @@ export function typesByPlace(types: ColumnTypes, columns: readonly string[]): (C
   const wrong = Object.keys(types).find((name) => !known.has(name));
   if (wrong !== undefined) {
     const close = nearest(wrong, columns).map(shown).join(' or ');
-    const more = columns.length > NAMES_SHOWN ? ` and ${columns.length - NAMES_SHOWN} more` : '';
-    const all = `The columns are ${columns.slice(0, NAMES_SHOWN).map(shown).join(', ')}${more}.`;
+    const all = `The columns are ${someOf(columns.map(shown), NAMES_SHOWN)}.`;
     const meant = close === '' ? '' : ` Did you mean ${close}?`;
     throw new ApiError(
       'invalid_input',
@@ -56,14 +56,6 @@ export function requireOwnTypes(types: ColumnTypes, format: string): void {
     'invalid_input',
     `"types" says what the cells of CSV and xlsx are, and the values of ${format} have types of their own. Leave it out.`,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const cut = (text: string) => text.slice(0, CHARS_SHOWN);

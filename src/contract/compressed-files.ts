@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ApiError } from './errors.ts';
+import { messageOf } from './text.ts';
 import { createPace } from './turns/turns.ts';
 
 /** Files that are compressed as a whole, read as they come. */
@@ -109,7 +110,7 @@ export function limitExpansion(expanded: number, bytesRead: number): void {
 
 function broken(compression: Compression, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new ApiError(
     'invalid_input',
     `The file cannot be decompressed (${compression}): ${why}. It is damaged or was cut off; get it anew.`,

@@ -80,20 +80,27 @@ type Fields<S> = S extends z.ZodObject<infer Shape> ? (keyof Shape extends never
 type ParsedFields<S> =
   S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.output<S>) : unknown;
 
+type Part<K extends AnyOperation, P extends 'params' | 'query' | 'body'> = (typeof allRows)[K] extends {
+  [key in P]: infer S;
+}
+  ? S
+  : undefined;
+
 /** Arguments of an operation: path parameters, query-string parameters and body fields in one flat object. */
-export type Input<K extends AnyOperation> = Fields<(typeof allRows)[K]['params']> &
-  ((typeof allRows)[K] extends { query: infer Q } ? Fields<Q> : object) &
-  ((typeof allRows)[K] extends { body: infer B } ? Fields<B> : object);
+export type Input<K extends AnyOperation> = object &
+  Fields<Part<K, 'params'>> &
+  Fields<Part<K, 'query'>> &
+  Fields<Part<K, 'body'>>;
 
 /** `Input` after the row's schemas have parsed it. */
-export type ParsedInput<K extends AnyOperation> = ParsedFields<(typeof allRows)[K]['params']> &
-  ((typeof allRows)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
-  ((typeof allRows)[K] extends { body: infer B } ? ParsedFields<B> : unknown);
+export type ParsedInput<K extends AnyOperation> = ParsedFields<Part<K, 'params'>> &
+  ParsedFields<Part<K, 'query'>> &
+  ParsedFields<Part<K, 'body'>>;
 
 /** The result of an operation, without its envelope. */
 export type Output<K extends AnyOperation> = z.output<(typeof allRows)[K]['result']>;
 
 /** The schema of an operation's flat arguments. */
 export function inputShape(row: Row): Record<string, z.ZodType> {
-  return { ...row.params.shape, ...row.query?.shape, ...row.body?.shape } as Record<string, z.ZodType>;
+  return { ...row.params?.shape, ...row.query?.shape, ...row.body?.shape } as Record<string, z.ZodType>;
 }

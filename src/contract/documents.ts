@@ -62,7 +62,7 @@ export const documents = {
     params,
     body: z.object({ data: z.array(Json).describe(`At most ${DOCUMENTS_MAX}`) }),
     result: WriteResult,
-    envelope: 'bare',
+    isBare: true,
   },
   deleteDocuments: {
     number: 4,
@@ -78,7 +78,7 @@ export const documents = {
       data: z.array(z.object({ _id: z.string() })),
     }),
     result: WriteResult,
-    envelope: 'bare',
+    isBare: true,
   },
   patchDocuments: {
     number: 5,
@@ -93,6 +93,6 @@ export const documents = {
       data: z.array(z.object({ _id: z.string(), patch: z.array(PatchOperation).describe('Operations, in order') })),
     }),
     result: WriteResult,
-    envelope: 'bare',
+    isBare: true,
   },
 } as const satisfies Contract;

@@ -13,3 +13,14 @@ export function counted(count: number, plural: string): string {
   const noun = count === 1 ? plural.replace(/ies$/, 'y').replace(/(?<=s|x|ch|sh)es$|s$/, '') : plural;
   return `${count.toLocaleString('en-US')} ${noun}`;
 }
+
+/** The first of some names: `a, b and 3 more`. */
+export function someOf(names: readonly string[], max: number): string {
+  const more = names.length - max;
+  return names.slice(0, max).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** Names in quotes: `"a", "b"`. */
+export function quotedList(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}

@@ -282,7 +282,6 @@ export const integrations = {
       'Store how to reach an external source, of one kind. Secrets by reference where the server takes them: env:NAME or file:PATH. See colloquy://docs/integrations',
     effect: 'create',
     role: 'admin',
-    params: z.object({}),
     body: z
       .object({
         name: NewName,
@@ -291,7 +290,6 @@ export const integrations = {
       })
       .refine(hasOneKind, ONE_KIND),
     result: NewIntegration,
-    envelope: 'data',
   },
   deleteIntegration: {
     number: 31,
@@ -304,7 +302,6 @@ export const integrations = {
     params,
     refuses: { usedIn: 'collections' },
     result: Integration,
-    envelope: 'data',
   },
   getIntegration: {
     number: 32,
@@ -316,7 +313,6 @@ export const integrations = {
     role: 'read-only',
     params,
     result: Integration,
-    envelope: 'data',
   },
   listIntegrations: {
     number: 33,
@@ -326,8 +322,6 @@ export const integrations = {
     summary: 'List the integrations; secrets are masked.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(Integration),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -90,7 +90,6 @@ export const lambdas = {
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam, alias: z.string().min(1) }),
     result: z.array(QueryLambda),
-    envelope: 'data',
   },
   listCollectionLambdas: {
     number: 23,
@@ -102,7 +101,6 @@ export const lambdas = {
     role: 'read-only',
     params: z.object({ workspace: WorkspaceParam, collection: CollectionParam }),
     result: z.array(QueryLambdaVersion),
-    envelope: 'data',
   },
   createLambda: {
     number: 35,
@@ -119,7 +117,6 @@ export const lambdas = {
       sql: LambdaSql.describe('The statement and its defaults'),
     }),
     result: QueryLambdaVersion,
-    envelope: 'data',
   },
   deleteLambda: {
     number: 36,
@@ -132,7 +129,6 @@ export const lambdas = {
     trash: true,
     params,
     result: QueryLambda,
-    envelope: 'data',
   },
   createLambdaVersion: {
     number: 37,
@@ -149,7 +145,6 @@ export const lambdas = {
       sql: LambdaSql.optional().describe("The statement and its defaults; absent: the latest version's"),
     }),
     result: QueryLambdaVersion,
-    envelope: 'data',
   },
   listLambdaVersions: {
     number: 38,
@@ -161,7 +156,6 @@ export const lambdas = {
     role: 'read-only',
     params,
     result: z.array(QueryLambdaVersion),
-    envelope: 'data',
   },
   getLambdaVersion: {
     number: 39,
@@ -173,7 +167,6 @@ export const lambdas = {
     role: 'read-only',
     params: versionParams,
     result: QueryLambdaVersion,
-    envelope: 'data',
   },
   deleteLambdaVersion: {
     number: 40,
@@ -187,7 +180,6 @@ export const lambdas = {
     params: versionParams,
     refuses: { last: true },
     result: QueryLambdaVersion,
-    envelope: 'data',
   },
   executeLambdaVersion: {
     number: 41,
@@ -200,7 +192,7 @@ export const lambdas = {
     params: versionParams,
     body: execution,
     result: QueryResponse,
-    envelope: 'bare',
+    isBare: true,
   },
   tagLambdaVersion: {
     number: 42,
@@ -213,7 +205,6 @@ export const lambdas = {
     params,
     body: z.object({ tag_name: NewName.describe('Not latest, which moves by itself'), version: versionName }),
     result: LambdaTag,
-    envelope: 'data',
   },
   listLambdaTags: {
     number: 43,
@@ -225,7 +216,6 @@ export const lambdas = {
     role: 'read-only',
     params,
     result: z.array(LambdaTag),
-    envelope: 'data',
   },
   getLambdaTag: {
     number: 44,
@@ -237,7 +227,6 @@ export const lambdas = {
     role: 'read-only',
     params: tagParams,
     result: LambdaTag,
-    envelope: 'data',
   },
   deleteLambdaTag: {
     number: 45,
@@ -250,7 +239,6 @@ export const lambdas = {
     params: tagParams,
     refuses: { names: { [LATEST]: 'the service keeps it. Delete the version or the lambda instead.' } },
     result: LambdaTag,
-    envelope: 'data',
   },
   executeLambdaTag: {
     number: 46,
@@ -263,7 +251,7 @@ export const lambdas = {
     params: namedParams,
     body: execution,
     result: QueryResponse,
-    envelope: 'bare',
+    isBare: true,
   },
   listTags: {
     number: 47,
@@ -273,9 +261,7 @@ export const lambdas = {
     summary: 'List the distinct tags of all lambdas.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(resource({ tag_name: z.string() })),
-    envelope: 'data',
   },
   listTagVersions: {
     number: 48,
@@ -287,7 +273,6 @@ export const lambdas = {
     role: 'read-only',
     params: z.object({ tag: tagName }),
     result: z.array(QueryLambdaVersion),
-    envelope: 'data',
   },
   listLambdas: {
     number: 49,
@@ -297,9 +282,7 @@ export const lambdas = {
     summary: 'List the lambdas of all workspaces.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(QueryLambda),
-    envelope: 'data',
   },
   listWorkspaceLambdas: {
     number: 50,
@@ -311,6 +294,5 @@ export const lambdas = {
     role: 'read-only',
     params: inWorkspace,
     result: z.array(QueryLambda),
-    envelope: 'data',
   },
 } as const satisfies Contract;

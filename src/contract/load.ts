@@ -40,7 +40,6 @@ export const LOAD = {
     types: z.string().optional().describe('Of CSV: infer (the default), text, or types of columns by name, as JSON'),
   }),
   result: z.unknown(),
-  envelope: 'data',
 } as const satisfies Row;
 
 /** How much is in. */

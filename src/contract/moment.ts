@@ -9,3 +9,8 @@ export function momentIn(text: string, nowMs: number = Date.now()): number | und
   const ms = count === undefined ? Date.parse(text) : nowMs - Number(count) * (UNITS_MS[unit] ?? 0);
   return Number.isNaN(ms) ? undefined : ms;
 }
+
+/** A moment, in milliseconds since 1970, as ISO-8601 in UTC. */
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -35,8 +35,6 @@ export const organization = {
     summary: 'Get the organization of the calling user.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: Organization,
-    envelope: 'data',
   },
 } as const satisfies Contract;

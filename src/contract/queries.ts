@@ -78,10 +78,9 @@ export const queries = {
     summary: 'Run one read-only SQL statement over collections and get its rows. Dialect: colloquy://docs/sql',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     body: z.object({ sql: SqlBody.describe('The statement and its parameters') }),
     result: QueryResponse,
-    envelope: 'bare',
+    isBare: true,
   },
   validateQuery: {
     number: 2,
@@ -91,12 +90,11 @@ export const queries = {
     summary: 'Check a SQL statement without running it; lists the collections, aliases and parameters it uses.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     query: z.object({
       parameters: z.boolean().optional().describe('List its parameters; they need no values'),
     }),
     body: z.object({ sql: SqlBody.describe('The statement and its parameters') }),
     result: ValidationResult,
-    envelope: 'bare',
+    isBare: true,
   },
 } as const satisfies Contract;

@@ -117,9 +117,7 @@ export const results = {
     summary: 'The results that are kept for the API key, newest first.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(KeptResult),
-    envelope: 'data',
   },
   fetchResult: {
     method: 'POST',
@@ -137,7 +135,6 @@ export const results = {
       order_by: z.string().min(1).optional().describe('As after ORDER BY'),
     }),
     result: ResultRows,
-    envelope: 'data',
   },
   profileResult: {
     method: 'GET',
@@ -148,7 +145,6 @@ export const results = {
     role: 'read-only',
     params,
     result: ResultProfile,
-    envelope: 'data',
   },
   // A `read`: writing what can be read anyway to a file changes nothing that is stored.
   exportResult: {
@@ -161,7 +157,6 @@ export const results = {
     params,
     body: z.object({ format }),
     result: ResultExport,
-    envelope: 'data',
   },
   exportCollection: {
     method: 'POST',
@@ -174,7 +169,6 @@ export const results = {
     params: z.object({ workspace: z.string().min(1), collection: z.string().min(1) }),
     body: z.object({ format }),
     result: ResultExport,
-    envelope: 'data',
   },
   listRunningExports: {
     method: 'GET',
@@ -183,9 +177,7 @@ export const results = {
     summary: 'The exports that are being written now, of results and collections, for the API key.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(RunningExport),
-    envelope: 'data',
   },
   readExport: {
     method: 'GET',
@@ -200,7 +192,6 @@ export const results = {
       length: z.int().min(1).max(PART_BYTES_MAX).optional().describe(`Bytes wanted (default ${PART_BYTES_MAX})`),
     }),
     result: ExportPart,
-    envelope: 'data',
   },
   // A `read` as well: it only ends what the caller's own export has begun.
   removeExport: {
@@ -212,6 +203,5 @@ export const results = {
     role: 'read-only',
     params: z.object({ ...params.shape, format: z.string().min(1) }),
     result: RemovedExport,
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -33,8 +33,8 @@ export interface Row {
   readonly summary: string;
   readonly effect: Effect;
   readonly role: Role;
-  /** Path parameters. */
-  readonly params: z.ZodObject;
+  /** Path parameters; absent if the path has none. */
+  readonly params?: z.ZodObject;
   /** Query-string parameters; each is also accepted in the body. */
   readonly query?: z.ZodObject;
   /** JSON body. Absent if the endpoint takes none. */
@@ -68,8 +68,8 @@ export interface Row {
   readonly trash?: true;
   /** Accepted only over the local socket: for the person at this machine. */
   readonly localOnly?: true;
-  /** `data`: the result is sent as `{"data": result}`; `bare`: as it is. */
-  readonly envelope: 'data' | 'bare';
+  /** The result is sent as it is, and not as `{"data": result}`. */
+  readonly isBare?: true;
 }
 
 export type Contract = Readonly<Record<string, Row>>;

@@ -65,7 +65,6 @@ export const selections = {
         ),
     }),
     result: Selection,
-    envelope: 'data',
   },
   deleteSelected: {
     method: 'DELETE',
@@ -77,6 +76,5 @@ export const selections = {
     trash: true,
     params: params.extend({ selection: z.string().min(1) }),
     result: DeletedSelection,
-    envelope: 'data',
   },
 } as const satisfies Contract;

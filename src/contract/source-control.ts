@@ -34,7 +34,6 @@ const CONTROL = {
   params,
   body: z.object({}),
   result: SourceReport,
-  envelope: 'data',
 } as const;
 
 /** The sources of collections, while they are read. */
@@ -48,7 +47,6 @@ export const sourceControl = {
     role: 'read-only',
     params,
     result: SourceReport,
-    envelope: 'data',
   },
   pauseSource: {
     ...CONTROL,
@@ -81,6 +79,5 @@ export const sourceControl = {
       connection: secret(AnyObject.describe('All fields of its kind, as for a new one')),
     }),
     result: Integration,
-    envelope: 'data',
   },
 } as const satisfies Contract;

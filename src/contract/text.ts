@@ -62,3 +62,8 @@ export function byBytes(a: string, b: string): number {
 export function inQuotes(text: string, quote: '"' | "'"): string {
   return quote + text.replaceAll(quote, quote + quote) + quote;
 }
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -55,9 +55,7 @@ export const trash = {
     effect: 'read',
     role: 'admin',
     localOnly: true,
-    params: z.object({}),
     result: z.array(TrashEntry),
-    envelope: 'data',
   },
   restoreTrash: {
     method: 'POST',
@@ -69,7 +67,6 @@ export const trash = {
     localOnly: true,
     params,
     result: RestoredEntry,
-    envelope: 'data',
   },
   removeTrash: {
     method: 'DELETE',
@@ -81,7 +78,6 @@ export const trash = {
     localOnly: true,
     params,
     result: TrashEntry,
-    envelope: 'data',
   },
   emptyTrash: {
     method: 'DELETE',
@@ -91,8 +87,6 @@ export const trash = {
     effect: 'delete',
     role: 'admin',
     localOnly: true,
-    params: z.object({}),
     result: EmptiedTrash,
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -33,13 +33,11 @@ export const users = {
     summary: 'Create a user with roles; it then needs an API key.',
     effect: 'create',
     role: 'admin',
-    params: z.object({}),
     body: z.object({
       email: z.email().describe('Unique; names the user'),
       roles: z.array(z.enum(ROLES)).min(1),
     }),
     result: User,
-    envelope: 'data',
   },
   deleteUser: {
     number: 52,
@@ -53,7 +51,6 @@ export const users = {
     severe: true,
     refuses: { own: true, lastOf: 'admin' },
     result: User,
-    envelope: 'data',
   },
   getCurrentUser: {
     number: 53,
@@ -63,9 +60,8 @@ export const users = {
     summary: 'Get the calling user, with its roles.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: User,
-    envelope: 'bare',
+    isBare: true,
   },
   listUsers: {
     number: 54,
@@ -75,8 +71,6 @@ export const users = {
     summary: 'List the users of the organization with their roles.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(User),
-    envelope: 'data',
   },
 } as const satisfies Contract;

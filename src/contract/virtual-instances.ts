@@ -49,7 +49,6 @@ export const virtualInstances = {
     role: 'read-only',
     params,
     result: VirtualInstance,
-    envelope: 'data',
   },
   listVirtualInstances: {
     number: 56,
@@ -59,9 +58,7 @@ export const virtualInstances = {
     summary: 'List the virtual instances of the organization.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(VirtualInstance),
-    envelope: 'data',
   },
   updateVirtualInstance: {
     number: 57,
@@ -77,6 +74,5 @@ export const virtualInstances = {
       new_type: z.string().optional(),
     }),
     result: VirtualInstance,
-    envelope: 'data',
   },
 } as const satisfies Contract;

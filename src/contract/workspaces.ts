@@ -26,13 +26,11 @@ export const workspaces = {
     summary: 'Create a workspace for collections.',
     effect: 'create',
     role: 'member',
-    params: z.object({}),
     body: z.object({
       name: NewWorkspaceName.describe('Letters, digits, - and _; a.b is a child of a'),
       description: z.string().optional(),
     }),
     result: Workspace,
-    envelope: 'data',
   },
   deleteWorkspace: {
     number: 59,
@@ -45,7 +43,6 @@ export const workspaces = {
     params,
     refuses: { contents: true, names: { [DEFAULT_WORKSPACE]: 'it always exists. Delete what is in it instead.' } },
     result: Workspace,
-    envelope: 'data',
   },
   getWorkspace: {
     number: 60,
@@ -57,7 +54,6 @@ export const workspaces = {
     role: 'read-only',
     params,
     result: Workspace,
-    envelope: 'data',
   },
   listWorkspaces: {
     number: 61,
@@ -67,9 +63,7 @@ export const workspaces = {
     summary: 'List all workspaces.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({}),
     result: z.array(Workspace),
-    envelope: 'data',
   },
   listChildWorkspaces: {
     number: 62,
@@ -81,6 +75,5 @@ export const workspaces = {
     role: 'read-only',
     params,
     result: z.array(Workspace),
-    envelope: 'data',
   },
 } as const satisfies Contract;

@@ -5,6 +5,8 @@ import { stringifyJson } from '../contract/json/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { fillPath } from '../contract/path.ts';
 import type { Row } from '../contract/row.ts';
+import { messageOf } from '../contract/text.ts';
+import { pathText } from '../contract/unknown-keys.ts';
 
 /** A call's arguments as sent. */
 export interface WireRequest {
@@ -14,18 +16,10 @@ export interface WireRequest {
   body: string | undefined;
 }
 
-/** Writes `["data", 3, "_id"]` as `data[3]._id`. */
-export function fieldPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    return text === '' ? String(step) : `${text}.${String(step)}`;
-  }, '');
-}
-
 /** A schema's issues on one line: the first three, each with its field. */
 export function issuesText(issues: readonly z.core.$ZodIssue[]): string {
   const shown = issues.slice(0, 3).map((issue) => {
-    const where = fieldPath(issue.path).slice(0, 200);
+    const where = pathText(issue.path).slice(0, 200);
     const missing = issue.code === 'invalid_type' && /received undefined$/.test(issue.message);
     const why = missing ? `is missing (expected ${issue.expected})` : issue.message.slice(0, 300);
     return where === '' ? why : missing ? `field "${where}" ${why}` : `field "${where}": ${why}`;
@@ -63,7 +57,7 @@ export function unwritable(value: unknown): PropertyKey[] | undefined {
 function bodyText(operation: string, body: Record<string, unknown>): string {
   try {
     const at = unwritable(body);
-    if (at !== undefined) refuse(operation, `field "${fieldPath(at)}": JSON has no such number. Send it as text.`);
+    if (at !== undefined) refuse(operation, `field "${pathText(at)}": JSON has no such number. Send it as text.`);
     return stringifyJson(body);
   } catch (error) {
     if (error instanceof ApiError) throw error;
@@ -115,7 +109,7 @@ export function wireRequest(operation: string, row: Row, input: unknown = {}): W
   try {
     path = fillPath(row.path, params) + queryText(query);
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
+    const what = messageOf(error);
     const why = error instanceof URIError ? 'a name holds half of a character (a lone surrogate)' : what;
     return refuse(operation, `${why}.`);
   }

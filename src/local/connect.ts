@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { COMMAND_HEADER } from '../contract/command.ts';
 import { ApiError, isOutOfSpace } from '../contract/errors.ts';
+import { messageOf } from '../contract/text.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { type DataFolder, openFolder } from './folder.ts';
 import { askToLeave, probe, type Ready } from './probe.ts';
@@ -142,7 +143,7 @@ async function outdated({ options, folder, child }: Attempt, found: Ready): Prom
   try {
     await askToLeave(folder.socketPath, await readAdminKey(folder));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw failed(folder, `version ${version} runs (process ${pid}) and ${why}; end that process by hand`);
   }
   return true;

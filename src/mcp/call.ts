@@ -123,7 +123,7 @@ async function runOnce({
     const mayRestore = offered === undefined || offered.has('restore_from_trash');
     const deleted = context && mayRestore ? await inTrash(context, apiError, input) : undefined;
     const suggestions =
-      context === undefined || deleted !== undefined ? [] : await tool.nearest(context, input, apiError);
+      context === undefined || deleted !== undefined ? [] : await tool.nearest?.(context, input, apiError);
     const next = tool.next?.(apiError, input);
     return fence(hide(presentError(name, apiError, { suggestions, deleted, next, input: args })));
   } finally {

@@ -5,6 +5,7 @@ import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
 import type { Deleted } from './in-trash.ts';
+import { cutText } from './room.ts';
 import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './tools/relations.ts';
 
 /** What to do about an error whose message does not say it. */
@@ -84,12 +85,12 @@ export function presentError(
   { suggestions = [], deleted, next, input = {} }: ErrorContext = {},
 ): Fenced {
   const { line, column, correctedSql, traceId, retryAfterMs } = error.details;
-  const message = cut(error.message, MESSAGE_CHARS_MAX);
+  const message = cutText(error.message, MESSAGE_CHARS_MAX);
   const [first = '', ...more] = message.split('\n');
   // What was meant says all that the rest does.
   const said = correctedSql === undefined ? first : (first.split('. ', 1)[0] ?? '');
   const ofCorrected = more.filter((line) => line.startsWith(IN_CORRECTED));
-  const names = suggestions.map((name) => cut(name, NAME_CHARS_MAX));
+  const names = suggestions.map((name) => cutText(name, NAME_CHARS_MAX));
   const place = line === undefined ? undefined : sqlPlace(input, line, column ?? 1);
   const at = line === undefined || place !== undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
   const text = [`${tool} failed (${error.code})${at}: ${said}`];
@@ -150,10 +151,6 @@ function sqlIn(input: Arguments): string | undefined {
   };
   visit(input, 0);
   return found.length === 1 ? found[0] : undefined;
-}
-
-function cut(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
 
 /** Ids of entries are the service's own, so they may stand outside the fence. */

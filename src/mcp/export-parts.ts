@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.ts';
 import type { ExportFormat, ResultExport, RunningExport } from '../contract/results.ts';
 import { PART_BYTES_MAX } from '../contract/results.ts';
 import type { Client } from '../http/client.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, whileLooking } from './progress.ts';
 
 /** An exported file takes as long to write as the disk needs. */
 export const EXPORT_TIMEOUT_MS = 2 ** 31 - 1;
@@ -12,8 +11,6 @@ export const EXPORT_TIMEOUT_MS = 2 ** 31 - 1;
 const STILL_HERE_MS = 60_000;
 /** How long the service may take to remove a file that is not needed any more. */
 const REMOVE_MS = 10_000;
-/** Between two looks at how far an export is. */
-const LOOK_MS = 500;
 
 /** The bytes of an exported file, in parts, one of which is fetched ahead. Rejects if it is not all there. */
 export async function* exportParts(
@@ -78,27 +75,13 @@ export async function withProgress<T>(
   isMine: (one: RunningExport) => boolean,
   work: () => Promise<T>,
 ): Promise<T> {
-  const over = new AbortController();
-  const { signal } = over;
-  const look = async () => {
-    for (;;) {
-      await delay(LOOK_MS, undefined, { signal });
-      const all = await client.listRunningExports({}, { signal });
-      const mine = all.find(isMine);
-      const { rows_done: done, rows } = mine ?? {};
-      // If the service does not say, the elapsed time is reported instead.
-      if (done == null || done === 0) continue;
-      progress(done, rows ?? undefined, `${done.toLocaleString('en-US')} rows are written`);
-    }
+  const look = async (signal: AbortSignal) => {
+    const all = await client.listRunningExports({}, { signal });
+    const { rows_done: done, rows } = all.find(isMine) ?? {};
+    // If the service does not say, the elapsed time is reported instead.
+    if (done != null && done > 0) progress(done, rows ?? undefined, `${done.toLocaleString('en-US')} rows are written`);
   };
-  // Progress is optional: the export itself says what went wrong.
-  const looking = look().catch(() => undefined);
-  try {
-    return await work();
-  } finally {
-    over.abort();
-    await looking;
-  }
+  return whileLooking(look, work);
 }
 
 /** What the name of a file says of what is in it. */

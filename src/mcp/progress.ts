@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Reports how far a call is. `done` grows with each report; `total`, in the same unit, is given if it is known. */
 export type Progress = (done: number, total: number | undefined, message: string) => void;
 
@@ -5,6 +7,9 @@ export type Progress = (done: number, total: number | undefined, message: string
 const PAUSE_MS = 200;
 /** How often a call that reports nothing itself is reported as still running. */
 const HEARTBEAT_MS = 1_000;
+
+/** Between two looks at how far work is that another process does. */
+const LOOK_MS = 500;
 
 /** The progress reports of one call. */
 export interface Reports {
@@ -81,4 +86,26 @@ function toldIn(signal: AbortSignal | undefined): Told {
   const told = { startedAt: performance.now(), done: -1, sentAt: Number.NEGATIVE_INFINITY, isOwn: false };
   if (signal !== undefined) requests.set(signal, told);
   return told;
+}
+
+/** Runs `work`, and meanwhile looks how far it is. A look may fail: the work itself says what went wrong. */
+export async function whileLooking<T>(
+  look: (signal: AbortSignal) => Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const { signal } = over;
+  const looks = async () => {
+    for (;;) {
+      await delay(LOOK_MS, undefined, { signal });
+      await look(signal).catch(() => undefined);
+    }
+  };
+  const looking = looks().catch(() => undefined);
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await looking;
+  }
 }

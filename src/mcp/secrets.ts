@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import { parseJson } from '../contract/json/json.ts';
+import { jsonIn } from '../contract/json/json.ts';
 import { mapSecrets } from '../contract/secret.ts';
 import { lowerFirst } from '../contract/text.ts';
 import type { Fenced } from './fence.ts';
@@ -106,14 +106,6 @@ function replaced(value: unknown, hidden: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((item) => replaced(item, hidden));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaced(field, hidden)]));
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A result with every text masked that its schema marks as secret, unless the service has masked it already. */

@@ -1,3 +1,4 @@
+import { someOf } from '../contract/in-words.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
 import { cutText } from './room.ts';
@@ -79,8 +80,7 @@ export class Warnings {
 
 function namesBefore(names: readonly string[]): string {
   if (names.length === 0) return '';
-  const more = names.length - NAMES_MAX;
-  return `${names.slice(0, NAMES_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}: `;
+  return `${someOf(names, NAMES_MAX)}: `;
 }
 
 /** Keys beyond the limit are dropped: a service that always says something new must not fill the memory. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { Logger } from 'pino';
+import { isoOf } from '../contract/moment.ts';
 import { type Catalog, put } from './catalog/catalog.ts';
 import type { RecordOf } from './catalog/records.ts';
 import { SELF } from './catalog/records.ts';
@@ -189,8 +190,4 @@ function lastChangeMs(catalog: Catalog): number | undefined {
     ...[...catalog.all('trash').values()].map(({ deletedAt }) => Date.parse(deletedAt)),
   ].filter((time) => time > 0);
   return times.length === 0 ? undefined : times.reduce((latest, time) => Math.max(latest, time));
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -142,9 +142,9 @@ function parametersOf({ params, query, body }: Row): string[] {
   return ['| parameter | in | type | required | |', '|---|---|---|---|---|', ...rows, ''];
 }
 
-function resultOf({ result, envelope }: Row): string[] {
+function resultOf({ result, isBare }: Row): string[] {
   const object = inner(result);
-  const bare = envelope === 'bare' ? ' The answer is not in `data`.' : '';
+  const bare = isBare === true ? ' The answer is not in `data`.' : '';
   const type = typeOf(result);
   if (object === undefined) return [`Returns ${type === 'any' ? 'a value' : type}.${bare}`, ''];
   return [`Returns ${type}:${bare}`, '', '| field | type | |', '|---|---|---|', ...rowsOf(object, undefined), ''];

@@ -6,13 +6,13 @@ import { checkManifest } from '../../scripts/mcpb-manifest.mjs';
 import { readInvocation } from '../../src/commands.ts';
 import { offeredPrompts } from '../../src/mcp/prompts.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
-import { SETTINGS, type Setting } from '../../src/settings.ts';
+import { SETTINGS, variableOf } from '../../src/settings.ts';
 import { howToUpdate, isUpdating } from './parts.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FILE = resolve(ROOT, 'manifest.json');
 const read = (file: string) => JSON.parse(readFileSync(resolve(ROOT, file), 'utf8'));
-const variables = Object.values(SETTINGS as Record<string, Setting>).flatMap(({ env }) => env ?? []);
+const variables = Object.keys(SETTINGS).map(variableOf);
 
 /** The tools and prompts as a manifest lists them. */
 function lists() {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ASSISTANTS } from '../../src/cli/setup/clients.ts';
 import { contract } from '../../src/contract/contract.ts';
 import type { Row } from '../../src/contract/row.ts';
-import { SETTINGS, type Setting } from '../../src/settings.ts';
+import { SETTINGS, type Setting, variableOf } from '../../src/settings.ts';
 import { expectGenerated, withPart } from './parts.ts';
 
 const README = resolve(import.meta.dirname, '../../README.md');
@@ -29,12 +29,11 @@ function endpointTable(): string {
 }
 
 function settingTable(page?: Setting['page']): string {
-  const settings = Object.values(SETTINGS as Record<string, Setting>).filter((setting) => setting.page === page);
-  const lines = settings.map((setting) => {
+  const settings = Object.entries(SETTINGS as Record<string, Setting>).filter(([, setting]) => setting.page === page);
+  const lines = settings.map(([key, setting]) => {
     const byDefault = setting.defaultShown ?? setting.default ?? '';
     const flag = setting.flag === undefined ? '' : `\`${setting.flag}\``;
-    const env = setting.env === undefined ? '' : `\`${setting.env}\``;
-    return `| ${env} | ${flag} | ${byDefault} | ${setting.meaning} |`;
+    return `| \`${variableOf(key)}\` | ${flag} | ${byDefault} | ${setting.meaning} |`;
   });
   return ['| environment | flag | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { Backup } from '../../contract/backup.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
-import type { Client } from '../../http/client.ts';
+import { whileLooking } from '../../mcp/progress.ts';
 import type { Config } from '../../settings.ts';
 import { requireLocalService } from '../connect.ts';
 import { plainText } from '../log.ts';
@@ -9,7 +9,6 @@ import { shownProgress } from '../progress.ts';
 
 /** A backup takes as long as the disk needs. */
 const TIMEOUT_MS = 2 ** 31 - 1;
-const LOOK_MS = 250;
 const STEPS = {
   wait: 'waiting for writes that run',
   copy: 'copying; writes wait',
@@ -26,14 +25,14 @@ export function backup({ config, path }: { config: Config; path: string }, bin: 
   return forPerson(async () => {
     requireLocalService(config, 'A backup is made');
     const made = await withService(config, bin, async (client) => {
-      const done = new AbortController();
-      const looks = showProgress(client, path, done.signal);
-      try {
-        return await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
-      } finally {
-        done.abort();
-        await looks;
-      }
+      const shown = shownProgress(process.stderr);
+      const look = async (signal: AbortSignal) => {
+        const mine = (await client.listRunningBackups({}, { signal })).find((one) => one.path === path);
+        if (mine !== undefined)
+          shown.report(mine.done_bytes ?? 0, mine.total_bytes || undefined, STEPS[mine.step ?? 'wait']);
+      };
+      const create = () => client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
+      return whileLooking(look, create).finally(shown.clear);
     });
     process.stdout.write(
       plainText(
@@ -49,20 +48,4 @@ export function heldText(held: Pick<Backup, 'documents' | 'collections' | 'trash
   const trashed = held.trashed_documents ?? 0;
   const inTrash = trashed === 0 ? '' : `, and ${counted(trashed, 'documents')} in the trash`;
   return `${counted(held.documents ?? 0, 'documents')} in ${counted(held.collections ?? 0, 'collections')}${inTrash}`;
-}
-
-async function showProgress(client: Client, path: string, until: AbortSignal): Promise<void> {
-  const shown = shownProgress(process.stderr);
-  while (!until.aborted) {
-    await new Promise<void>((resolve) => {
-      setTimeout(resolve, LOOK_MS).unref();
-      until.addEventListener('abort', () => resolve(), { once: true });
-    });
-    // Progress is optional: the backup itself says what went wrong.
-    const all = until.aborted ? [] : await client.listRunningBackups({}, { signal: until }).catch(() => []);
-    const mine = all.find((one) => one.path === path);
-    if (mine === undefined || until.aborted) continue;
-    shown.report(mine.done_bytes ?? 0, mine.total_bytes || undefined, STEPS[mine.step ?? 'wait']);
-  }
-  shown.clear();
 }

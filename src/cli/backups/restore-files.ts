@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { VERSION } from '../../config.ts';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/text.ts';
 import { openEngine } from '../../engine/duckdb/open.ts';
 import { holdDatabase } from '../../engine/duckdb/storage/hold.ts';
 import { STORED_VERSION } from '../../engine/duckdb/tables/migrations.ts';
@@ -88,7 +89,7 @@ export async function stage(
 /** Opens the database, which merges its log, and counts its content. */
 async function verify(file: string, { counts }: Manifest): Promise<Counts> {
   const engine = await openEngine({ file }).catch((error: unknown) => {
-    throw damaged(`it does not open: ${error instanceof Error ? error.message : String(error)}`);
+    throw damaged(`it does not open: ${messageOf(error)}`);
   });
   try {
     openCatalog(engine);

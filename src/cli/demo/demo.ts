@@ -7,7 +7,9 @@ import { isDeepStrictEqual, promisify, styleText } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Client } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { messageOf } from '../../contract/text.ts';
 import { connectLines, serverCommand } from '../connect-lines.ts';
+import { aligned } from '../log.ts';
 import { leaveService } from '../serve/leave-service.ts';
 import { type Content, type Earthquake, STORY, type Step } from './story.ts';
 
@@ -38,7 +40,7 @@ export async function runDemo(story = STORY, remote?: Remote): Promise<number> {
     return 0;
   } catch (error) {
     if (stop.signal.aborted) return 130;
-    print('', styleText('red', error instanceof Error ? error.message : String(error)));
+    print('', styleText('red', messageOf(error)));
     return 1;
   } finally {
     await leaveService(join(folder, 'data'));
@@ -153,16 +155,7 @@ async function playStep(session: Session, step: Step, { number, quakes }: { numb
 
 /** Aligned lines: a header, if there are names, then the rows. */
 function tableOf(rows: readonly unknown[][], names: unknown): string {
-  const lines = [...(Array.isArray(names) ? [names] : []), ...rows];
-  const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => String(line[at]).length)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, at) => String(cell).padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return aligned([...(Array.isArray(names) ? [names] : []), ...rows].map((row) => row.map(String))).join('\n');
 }
 
 const LINE_MAX = 100;

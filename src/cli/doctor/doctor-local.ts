@@ -3,6 +3,7 @@ import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { BUILD, VERSION } from '../../config.ts';
 import { counted } from '../../contract/in-words.ts';
+import { messageOf } from '../../contract/text.ts';
 import { DEFAULT_FOLDERS } from '../../default-folders.ts';
 import { type DataFolder, openFolder, unfinishedRestores } from '../../local/folder.ts';
 import { probe, type Ready } from '../../local/probe.ts';
@@ -84,7 +85,7 @@ export async function localFindings(path: string): Promise<Finding[]> {
   try {
     folder = await openFolder(path);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     const remedy = 'Mend it, or choose another with --data-dir.';
     return [{ name: 'data folder', state: 'fail', detail, remedy }];
   }

@@ -3,6 +3,7 @@ import { BUILD, VERSION } from '../../config.ts';
 import type { About } from '../../contract/about.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { ROLES } from '../../contract/row.ts';
+import { messageOf } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
 import { refusedCertificate } from '../../http/transport.ts';
 import { isOlder, isOutdated } from '../../local/version.ts';
@@ -231,10 +232,6 @@ function offeredFinding(offered: number, hidden: readonly Hidden[]): Finding {
   const detail = `${offered} of ${offered + hidden.length} are offered`;
   if (offered > 0) return { name, state: 'ok', detail };
   return { name, state: 'fail', detail, remedy: 'Widen --toolsets, --profile or --read-only: they leave nothing.' };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The diagnosis as text: a line per finding, then the hidden tools by reason. */

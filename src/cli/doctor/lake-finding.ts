@@ -1,3 +1,4 @@
+import { messageOf } from '../../contract/text.ts';
 import { type CatalogLook, lookAtCatalog, lookAtStore } from '../../engine/duckdb/lake/look.ts';
 import type { LakeOptions } from '../../engine/duckdb/open-lake.ts';
 import type { Finding } from './finding.ts';
@@ -11,7 +12,7 @@ async function found(name: string, look: () => Promise<Omit<Finding, 'name'>>): 
   try {
     return { name, ...(await look()) };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     return { name, state: 'fail', detail, remedy: 'Correct that; "colloquy serve" cannot start without it.' };
   }
 }

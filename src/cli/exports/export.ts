@@ -3,9 +3,15 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { ApiError } from '../../contract/errors.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
-import { type ExportFormat, Keeping, type ResultExport } from '../../contract/results.ts';
+import { type ExportFormat, Keeping, type ResultExport, type RunningExport } from '../../contract/results.ts';
 import type { Client } from '../../http/client.ts';
-import { EXPORT_TIMEOUT_MS, exportParts, kindOfName, withCollectionFile } from '../../mcp/export-parts.ts';
+import {
+  EXPORT_TIMEOUT_MS,
+  exportParts,
+  kindOfName,
+  withCollectionFile,
+  withProgress,
+} from '../../mcp/export-parts.ts';
 import type { Config } from '../../settings.ts';
 import { plainText } from '../log.ts';
 import { forPerson, withService } from '../person.ts';
@@ -13,8 +19,6 @@ import { shownProgress } from '../progress.ts';
 import { exportAll, type TakeCollection } from './export-all.ts';
 import type { ExportRequest } from './export-request.ts';
 import { requireFree, writeNewFile } from './new-file.ts';
-
-const LOOK_MS = 250;
 
 /** Where an export goes, and as what. */
 interface Target {
@@ -100,11 +104,9 @@ async function collectionFile(
   signal: AbortSignal,
   take: (file: ResultExport) => Promise<void>,
 ): Promise<void> {
-  await watching(client, { collection: `${workspace}.${collection}`, format }, shown, signal, (until) =>
-    withCollectionFile(client, { workspace, collection, format }, signal, (file) => {
-      until.abort();
-      return take(file);
-    }),
+  const isMine = (one: RunningExport) => one.collection === `${workspace}.${collection}` && one.format === format;
+  await withProgress(client, shown.report, isMine, () =>
+    withCollectionFile(client, { workspace, collection, format }, signal, take),
   );
 }
 
@@ -161,39 +163,5 @@ async function* counting(parts: AsyncIterable<Buffer>, total: number, shown: Sho
     yield part;
     done += part.length;
     shown.report(done, total, `${bytesText(done)} of ${bytesText(total)} are fetched`);
-  }
-}
-
-/** Runs `work`, and until it says so shows how far the service is with the file. */
-async function watching(
-  client: Client,
-  file: { collection: string; format: ExportFormat },
-  shown: Shown,
-  signal: AbortSignal,
-  work: (until: AbortController) => Promise<void>,
-): Promise<void> {
-  const until = new AbortController();
-  const look = async () => {
-    while (!until.signal.aborted && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, LOOK_MS).unref();
-        until.signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      // Progress is optional: the export itself says what went wrong.
-      const all = until.signal.aborted
-        ? []
-        : await client.listRunningExports({}, { signal: until.signal }).catch(() => []);
-      const mine = all.find((one) => one.collection === file.collection && one.format === file.format);
-      const done = mine?.rows_done ?? 0;
-      if (done > 0 && !until.signal.aborted)
-        shown.report(done, mine?.rows || undefined, `${counted(done, 'documents')} are written`);
-    }
-  };
-  const looking = look();
-  try {
-    await work(until);
-  } finally {
-    until.abort();
-    await looking;
   }
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, link, lstat, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { link, lstat, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
+import { syncFolder } from '../../service/backups/durable-files.ts';
 import { shown } from '../files/file-access.ts';
 
 export interface WriteOptions {
@@ -93,19 +94,8 @@ async function place(part: string, path: string, force: boolean): Promise<void> 
       await rename(part, path);
     });
   }
-  await syncFolder(dirname(path));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(path, 'r');
-    await handle.sync();
-  } catch {
-    // Windows has nothing like that.
-  } finally {
-    await handle?.close();
-  }
+  // Not every kind of disk can.
+  await syncFolder(dirname(path)).catch(() => undefined);
 }
 
 function partStart(path: string): string {

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { fitsPath } from '../../contract/glob.ts';
+import { someOf } from '../../contract/in-words.ts';
 import { allowedUrl, isUrl } from '../../http/download.ts';
 import {
   FILE_NOT_FOUND,
@@ -183,6 +184,5 @@ async function nothing(
 }
 
 function some(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN;
-  return names.slice(0, NAMES_SHOWN).map(shown).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return someOf(names.map(shown), NAMES_SHOWN);
 }

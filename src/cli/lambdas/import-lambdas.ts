@@ -4,7 +4,7 @@ import { stringifyJson } from '../../contract/json/json.ts';
 import { LATEST, type QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { Client } from '../../http/client.ts';
 import type { Config } from '../../settings.ts';
-import { plainText } from '../log.ts';
+import { print } from '../log.ts';
 import { forPerson, withService } from '../person.ts';
 import { type ExportedVersion, type LambdaExport, readLambdas } from './lambda-exports.ts';
 
@@ -200,8 +200,4 @@ function contentOf({ description, query, defaults }: Content): string {
     .map(({ name, type, value }) => (value === undefined ? [name, type] : [name, type, value]))
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
   return stringifyJson([description ?? '', query, parameters]);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${plainText(line)}\n`);
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../../contract/json/json.ts';
 import { PARAMETER_TYPES } from '../../contract/queries.ts';
-import { cut } from '../../contract/text.ts';
+import { cut, messageOf } from '../../contract/text.ts';
 
 /** A version of a lambda as an export has it. */
 export interface ExportedVersion {
@@ -193,7 +193,7 @@ function parse(text: string): JsonValue {
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof z.ZodError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof z.ZodError)) return messageOf(error);
   const [issue] = error.issues;
   const at = issue === undefined || issue.path.length === 0 ? '' : `"${issue.path.join('.')}": `;
   return `${at}${issue?.message ?? 'it cannot be read'}`;

@@ -1,5 +1,5 @@
 import { isObject } from '../../contract/json/json.ts';
-import { SETTINGS } from '../../settings.ts';
+import { variableOf } from '../../settings.ts';
 import { plainText } from '../log.ts';
 import { type AssistantKind, isOurs, pathOf, SERVER_NAME } from './clients.ts';
 import { backUp, type ConfigFile, readConfigFile, writeConfigFile } from './config-file.ts';
@@ -67,7 +67,7 @@ const DECIDED: ReadonlySet<string> = new Set(
       'allowHosts',
       'exportDirs',
     ] as const
-  ).map((setting) => SETTINGS[setting].env),
+  ).map(variableOf),
 );
 
 /**

@@ -5,7 +5,7 @@ import { offeredTools } from '../../mcp/offer.ts';
 import { type Config, SETTINGS } from '../../settings.ts';
 import { commandLine, type ServerCommand, serverCommand } from '../connect-lines.ts';
 import { diagnose, findingLines } from '../doctor/doctor.ts';
-import { errorLine, plainText } from '../log.ts';
+import { errorLine, print } from '../log.ts';
 import { offerOf } from '../offer.ts';
 import { forPerson } from '../person.ts';
 import { askAtTerminal, isYes } from '../terminal.ts';
@@ -252,8 +252,4 @@ async function undo(request: Request, here: readonly AssistantKind[], folders: U
 
 function indented(text: string): string {
   return text.replace(/^/gm, '  ');
-}
-
-function print(...lines: string[]): void {
-  process.stdout.write(`${plainText(lines.join('\n'))}\n`);
 }

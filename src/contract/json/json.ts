@@ -24,6 +24,15 @@ export function parseJson(text: string): JsonValue {
   return LONG_INTEGER.test(text) ? readExactly(text) : value;
 }
 
+/** What `parseJson` gives; undefined for text that is not JSON. */
+export function jsonIn(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function readExactly(text: string): JsonValue {
   const reader = createJsonReader(text, exactNumber);
   reader.read(Number.POSITIVE_INFINITY);

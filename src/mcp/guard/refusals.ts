@@ -1,6 +1,7 @@
 import type { About as ServiceAbout } from '../../contract/about.ts';
 import type { Operation } from '../../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../../contract/errors.ts';
+import { someOf } from '../../contract/in-words.ts';
 import { ROLES, type Row, rankOf } from '../../contract/row.ts';
 import type { Client } from '../../http/client.ts';
 import { type Arguments, nameOf, pathParameters } from '../tools/relations.ts';
@@ -74,8 +75,7 @@ export function contentsRefusal(
   if (found.length === 0 || row.refuses?.contents !== true) return undefined;
   if (noun === 'workspace')
     return refusal('dependent_resources', noun, name, `it is not empty. ${found.join(' ')} Delete these first.`);
-  const rest = users.length - USERS_MAX;
-  const by = `${users.slice(0, USERS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const by = someOf(users, USERS_MAX);
   return refusal('dependent_resources', noun, name, `it is used by ${by}. Change or delete these first.`);
 }
 

@@ -75,6 +75,5 @@ export function docsTool(): Tool {
       const text = await docsText(name);
       return { data: { topic: name, text }, text, isOwn: true };
     },
-    nearest: async () => [],
   });
 }

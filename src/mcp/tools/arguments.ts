@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, parseJson } from '../../contract/json/json.ts';
+import { quotedList } from '../../contract/in-words.ts';
+import { isObject, jsonIn } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { secrecyOf } from '../../contract/secret.ts';
 import { ended } from '../../contract/text.ts';
@@ -117,10 +118,10 @@ function unknownArguments(known: readonly Argument[], sent: Arguments): string[]
     .filter((name) => !names.includes(name))
     .map((name) => {
       const inside = known.filter((argument) => argument.into === name).map((argument) => argument.name);
-      if (inside.length > 0) return `there is no argument "${name}": its fields are arguments, ${quoted(inside)}`;
+      if (inside.length > 0) return `there is no argument "${name}": its fields are arguments, ${quotedList(inside)}`;
       const close = nearest(name, names);
-      if (close.length > 0) return `there is no argument "${name}"; did you mean ${quoted(close)}?`;
-      return `there is no argument "${name}"; it takes ${names.length === 0 ? 'none' : quoted(names)}`;
+      if (close.length > 0) return `there is no argument "${name}"; did you mean ${quotedList(close)}?`;
+      return `there is no argument "${name}"; it takes ${names.length === 0 ? 'none' : quotedList(names)}`;
     });
 }
 
@@ -129,7 +130,7 @@ function unknownFields(schema: unknown, value: unknown, argument: string): strin
   return unknownKeys(schema, value, [argument]).map(({ path, known }) => {
     const name = String(path.at(-1));
     const close = nearest(name, known);
-    const hint = close.length > 0 ? `did you mean ${quoted(close)}?` : `it takes ${quoted(known)}`;
+    const hint = close.length > 0 ? `did you mean ${quotedList(close)}?` : `it takes ${quotedList(known)}`;
     return `there is no field "${name}" in "${pathText(path.slice(0, -1))}"; ${hint}`;
   });
 }
@@ -152,7 +153,7 @@ function misplaced(schema: unknown, value: unknown, path: string): string[] {
       return fields.flatMap(([name, field]) => look(shape[name], field, `${at}.${name}`));
     }
     if (typeof found !== 'string' || !meant.test(found)) return [];
-    const others = takers.length > 0 ? `in "${path}" only ${quoted(takers)} takes one` : 'only a secret takes one';
+    const others = takers.length > 0 ? `in "${path}" only ${quotedList(takers)} takes one` : 'only a secret takes one';
     return [`argument "${at}" takes no reference to a secret: ${others}; give its value itself`];
   };
   return look(schema, value, path);
@@ -167,10 +168,6 @@ function secretFields(schema: unknown): string[] {
     secrecyOf(field) === 'given' ? [name] : secretFields(field),
   );
   return [...new Set(found)];
-}
-
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }
 
 function place(input: Record<string, unknown>, { field, into, itemField }: Argument, given: unknown): void {
@@ -238,18 +235,13 @@ function objectIn(shape: Readonly<Record<string, unknown>>, text: string): unkno
 
 /** The array or object in a JSON text; undefined if it is anything else. */
 export function structureIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
+  return /^\s*[[{]/.test(text) ? jsonIn(text) : undefined;
 }
 
 function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[], isMissing: boolean): string[] {
   if (isMissing) {
     const inner = unwrapped(argument.schema);
-    const choices = inner instanceof z.ZodEnum ? `: one of ${quoted(inner.options.map(String))}` : '';
+    const choices = inner instanceof z.ZodEnum ? `: one of ${quotedList(inner.options.map(String))}` : '';
     return [`argument "${argument.name}" is missing${choices}`];
   }
   return issues.map((issue) => {
@@ -260,7 +252,7 @@ function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[],
     const got = /, received (\w+)/.exec(said)?.[1];
     if (issue.code !== 'invalid_type' || got === undefined) return `${what}: ${said}`;
     const fields = fieldsAt(argument.schema, issue.path);
-    const wanted = fields.length > 0 ? `an object with ${quoted(fields)}` : issue.expected;
+    const wanted = fields.length > 0 ? `an object with ${quotedList(fields)}` : issue.expected;
     return got === 'undefined' ? `${what} is missing: ${wanted}` : `${what}: expected ${wanted}, received ${got}`;
   });
 }

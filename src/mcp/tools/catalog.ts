@@ -127,7 +127,7 @@ export function toolsetOf(operation: AnyOperation): Toolset {
  * of objects with one field is a list of its values: `data: [{_id}]` → `ids`.
  */
 export function argumentsOf(row: Row, names: Readonly<Record<string, string>> = NAMES): Argument[] {
-  const found = [row.params.shape, row.query?.shape ?? {}].flatMap((shape) => plainArguments(shape));
+  const found = [row.params, row.query].flatMap((part) => plainArguments(part?.shape ?? {}));
   const body = Object.entries(row.body?.shape ?? {});
   const wrapper = body.length === 1 ? body[0] : undefined;
   const inner = wrapper === undefined ? undefined : objectInside(wrapper[1] as z.ZodType);

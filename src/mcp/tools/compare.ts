@@ -9,7 +9,7 @@ import { nearestNames } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
 import { presentObject } from '../results.ts';
 import { handTool } from './hand-tool.ts';
-import { type ColumnChange, columnDiff, type LambdaColumns, lambdaColumns } from './lambda-columns.ts';
+import { type Change, columnDiff, type LambdaColumns, lambdaColumns } from './lambda-columns.ts';
 import { type LambdaParameter, lambdaParameters, lambdaVersion, versionBefore, versionNames } from './lambda-lookup.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Arguments } from './relations.ts';
@@ -71,7 +71,7 @@ const SAME_CALLS =
 /** Whether what calls the one can call the other instead. */
 type Verdict = 'same' | 'compatible' | 'breaks callers' | 'unknown';
 
-function verdictOf(parameters: readonly ParameterChange[], result: ResultDiff): Verdict {
+function verdictOf(parameters: readonly Change[], result: ResultDiff): Verdict {
   const isBreaking = [...parameters, ...(result.columns ?? [])].some(({ breaks }) => breaks);
   if (isBreaking || result.does_not_run?.['to'] !== undefined) return 'breaks callers';
   return unknownWarning(result) === undefined ? 'compatible' : 'unknown';
@@ -85,7 +85,7 @@ function ageOf(from: QueryLambdaVersion, to: QueryLambdaVersion): { to_is?: 'new
 
 interface ResultDiff {
   /** Absent if the columns of either side are not known. */
-  columns?: ColumnChange[];
+  columns?: Change[];
   /** The columns in their new order, if those that both have are in another one. */
   columns_in_order?: readonly string[];
   /** Why the SQL of a side does not run now. */
@@ -117,7 +117,7 @@ function resultDiff(before: LambdaColumns | undefined, after: LambdaColumns | un
   return found;
 }
 
-function breakWarning(parameters: readonly ParameterChange[], result: ResultDiff): string | undefined {
+function breakWarning(parameters: readonly Change[], result: ResultDiff): string | undefined {
   const breaking = (changes: readonly { breaks: boolean }[] = []) => changes.filter(({ breaks }) => breaks).length;
   const [ofParameters, ofColumns] = [breaking(parameters), breaking(result.columns)];
   const what = [
@@ -146,18 +146,9 @@ function named(asked: string, { version }: QueryLambdaVersion): string {
   return asked === version ? asked : `${version} (${asked})`;
 }
 
-interface ParameterChange {
-  name: string;
-  change: 'added' | 'removed' | 'changed';
-  from?: string | undefined;
-  to?: string | undefined;
-  /** Whether a call that worked before can fail now, or mean something else. */
-  breaks: boolean;
-}
-
-function parameterDiff(before: readonly LambdaParameter[], after: readonly LambdaParameter[]): ParameterChange[] {
+function parameterDiff(before: readonly LambdaParameter[], after: readonly LambdaParameter[]): Change[] {
   const names = [...new Set([...before, ...after].map(({ name }) => name))];
-  return names.flatMap((name): ParameterChange[] => {
+  return names.flatMap((name): Change[] => {
     const from = before.find((parameter) => parameter.name === name);
     const to = after.find((parameter) => parameter.name === name);
     if (from === undefined) return [{ name, change: 'added', to: shown(to), breaks: to?.required === true }];

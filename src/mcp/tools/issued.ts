@@ -2,6 +2,7 @@ import { contract, OPERATIONS } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { mapSecrets } from '../../contract/secret.ts';
+import { messageOf } from '../../contract/text.ts';
 import type { Fenced } from '../fence.ts';
 import { presentObject } from '../results.ts';
 import type { RowTool } from './catalog.ts';
@@ -67,7 +68,7 @@ async function takeBack(
   result: unknown,
   cause: unknown,
 ): Promise<never> {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   const name = nameOf(result) ?? '';
   const remover = OPERATIONS.find((operation) => {
     const { method, path } = contract[operation];
@@ -80,7 +81,7 @@ async function takeBack(
     const path = Object.fromEntries(pathParameters(row.path).map((parameter) => [parameter, input[parameter]]));
     await (client[remover] as Operate)({ ...path, [parameter]: name });
   } catch (error) {
-    const left = error instanceof Error ? error.message : String(error);
+    const left = messageOf(error);
     throw new ApiError('internal', `${what}: ${why}. It could not be deleted either (${left}): delete it.`, { cause });
   }
   throw new ApiError('internal', `${what}: ${why}. So it was deleted again, and nothing has changed.`, { cause });

@@ -64,18 +64,19 @@ export async function columnsOf(
   }
 }
 
-export interface ColumnChange {
+/** A column, or a parameter, that differs. */
+export interface Change {
   name: string;
   change: 'added' | 'removed' | 'changed';
   from?: string | undefined;
   to?: string | undefined;
-  /** Whether a caller that reads this column no longer gets it, or gets another type. */
+  /** Whether a call that worked before can fail now, or mean something else. */
   breaks: boolean;
 }
 
 /** What differs between the columns of two results, by name: rows are objects, so the order does not matter. */
-export function columnDiff(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ColumnChange[] {
-  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name): ColumnChange[] => {
+export function columnDiff(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Change[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name): Change[] => {
     const [from, to] = [before.get(name), after.get(name)];
     if (from === to) return [];
     if (from === undefined) return [{ name, change: 'added', to, breaks: false }];

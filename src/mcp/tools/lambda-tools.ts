@@ -175,7 +175,6 @@ function toolOf(
       // All that the SQL took at the start was checked before.
       return code === 'query_error' && message.includes('has no value') ? CHANGED_NEXT : undefined;
     },
-    nearest: async () => [],
   };
 }
 

@@ -82,6 +82,5 @@ export function fetchResultTool(): Tool {
     meta: RESULT_VIEW_META,
     run: fetchResult,
     next: nextForGone,
-    nearest: async () => [],
   });
 }

@@ -41,6 +41,5 @@ export function controlSourceTool(): Tool {
       return presentObject(await client[ACTIONS[action]](input, { signal }));
     },
     next: ({ code }) => (code === 'not_found' ? 'get_collection shows its sources.' : undefined),
-    nearest: async () => [],
   });
 }

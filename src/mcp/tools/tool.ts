@@ -51,6 +51,6 @@ export interface Tool extends ToolCard {
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
   /** What to do about an error, if the tool knows more than the error's code says; `input` is empty if it was refused. */
   next?(error: ApiError, input: Arguments): string | undefined;
-  /** Existing names similar to the one that was not found. */
-  nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
+  /** Existing names similar to the one that was not found; absent: it looks for none. */
+  nearest?(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }

@@ -33,7 +33,6 @@ export function listTrashTool(): Tool {
     output: { items: { type: 'array' } },
     needs: ON_ITS_MACHINE,
     run: async ({ client, signal }) => presentList((await client.listTrash({}, { signal })).map(withMore)),
-    nearest: async () => [],
   });
 }
 
@@ -62,7 +61,6 @@ export function restoreTool(): Tool {
       if (code === 'dependent_resources') return 'Call again in a while; list_trash shows how much is in it.';
       return code === 'not_found' ? 'list_trash shows what can be restored.' : undefined;
     },
-    nearest: async () => [],
   });
 }
 
@@ -107,7 +105,6 @@ export function readAuditTool(): Tool {
       remedy: 'set --audit-tool on, or run "colloquy audit"',
     },
     run: readAudit,
-    nearest: async () => [],
   });
 }
 

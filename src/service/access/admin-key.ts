@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/text.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { hashKey, newKey } from './auth.ts';
 
@@ -28,7 +29,7 @@ export async function ensureAdminKey(catalog: Catalog, file: string, node?: stri
     await ensureKey(catalog, file, node === undefined ? LOCAL_KEY_NAME : `${LOCAL_KEY_NAME}@${node}`);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ApiError('internal', `Cannot keep the admin key in the file "${file}": ${why}.`, { cause: error });
   }
 }

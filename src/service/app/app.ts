@@ -259,7 +259,7 @@ function addOperation(
     const call = { ...ctx, engine, caller, origin, signal, keepRows, exactDefaults, trashed, text };
     const result = await handler(call, input);
     const told = kept === undefined ? result : { ...(result as object), trash: kept };
-    return streamed(row.envelope === 'data' ? { data: told } : told);
+    return streamed(row.isBare === true ? told : { data: told });
   };
   const admission = admissionOf(ctx, states);
   app.route({

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clientKeyAt, providerKey } from '../../contract/client-keys.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { quotedList } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { Row } from '../../contract/row.ts';
@@ -81,12 +82,8 @@ function refusedKeys(row: Row, unknown: readonly UnknownKey[]): (() => string)[]
 
 function unknownHint(path: UnknownKey['path'], known: readonly string[]): string {
   const close = nearest(String(path.at(-1)), known);
-  if (close.length > 0) return `is not known; did you mean ${quoted(close)}?`;
-  return `is not known; ${known.length === 0 ? 'nothing is taken here' : `known here: ${quoted(known)}`}`;
-}
-
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
+  if (close.length > 0) return `is not known; did you mean ${quotedList(close)}?`;
+  return `is not known; ${known.length === 0 ? 'nothing is taken here' : `known here: ${quotedList(known)}`}`;
 }
 
 /** A list of a body that is too long to be checked in one go. */

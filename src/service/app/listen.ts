@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/text.ts';
 import { limitArrival } from './arrival.ts';
 import { rawErrorResponse } from './failures.ts';
 
@@ -74,7 +75,7 @@ export async function listen(
     const isThere = rather !== undefined && (await bind(server, { ...address, port: rather }).then(...YES_OR_NO));
     if (!isThere) await bind(server, address);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
   }
   const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);

@@ -1,5 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
+import { createSigner } from '../signatures.ts';
 import type { Origin } from './origin.ts';
 
 /**
@@ -22,19 +22,16 @@ const Passed = z.object({
 });
 
 export function createOriginPasses(): OriginPasses {
-  const key = randomBytes(32);
-  const macOf = (text: string) => createHmac('sha256', key).update(text).digest();
+  const signer = createSigner();
   return {
     passFor(origin) {
       const text = Buffer.from(JSON.stringify(origin)).toString('base64url');
-      return { [PASS_HEADER]: `${text}.${macOf(text).toString('base64url')}` };
+      return { [PASS_HEADER]: `${text}.${signer.of(text)}` };
     },
     originOf(header) {
       if (typeof header !== 'string') return undefined;
       const [text = '', mac = ''] = header.split('.');
-      const given = Buffer.from(mac, 'base64url');
-      const expected = macOf(text);
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+      if (!signer.isOf(text, mac)) return undefined;
       const origin = Passed.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
       return { ...origin, address: origin.address };
     },

@@ -1,7 +1,8 @@
-import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { APPROVAL_TTL_MS } from '../../contract/approvals.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type Extent, growth } from '../../contract/extent.ts';
+import { createSigner } from '../signatures.ts';
 
 /** What a human is asked. */
 export interface Matter {
@@ -81,7 +82,7 @@ const INVISIBLE = /[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu;
 
 export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, hold }: DeskOptions): ApprovalDesk {
   const open = new Map<string, Asked>();
-  const key = randomBytes(32);
+  const tokens = createSigner();
   let release: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
 
@@ -150,10 +151,13 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return add(asker, question, grownSince(earlier, question));
   }
 
-  const token = ({ code, message, typedName, target, extent }: Asked) =>
-    createHmac('sha256', key)
-      .update(JSON.stringify([code, message, typedName ?? null, target, extent]))
-      .digest('base64url');
+  const shownOf = ({ code, message, typedName, target, extent }: Asked) => [
+    code,
+    message,
+    typedName ?? null,
+    target,
+    extent,
+  ];
 
   return {
     request(given, matter) {
@@ -192,11 +196,8 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       settle();
       return asked;
     },
-    formToken: token,
-    isFormToken(asked, given) {
-      const [a, b] = [Buffer.from(token(asked)), Buffer.from(given)];
-      return a.length === b.length && timingSafeEqual(a, b);
-    },
+    formToken: (asked) => tokens.of(shownOf(asked)),
+    isFormToken: (asked, given) => tokens.isOf(shownOf(asked), given),
     close() {
       open.clear();
       settle();

@@ -1,4 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
+import { someOf } from '../../contract/in-words.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { cut } from '../../contract/text.ts';
 import type { Catalog } from './catalog.ts';
@@ -101,9 +102,8 @@ export function requireIntegration(catalog: Catalog, name: string): IntegrationR
 
 /** A clause that lists an alias' collections, so that a caller can use these instead. */
 export function standsFor(alias: AliasRecord): string {
-  const listed = alias.collections.slice(0, LISTED_MAX).map((one) => `"${one}"`);
-  const rest = alias.collections.length - listed.length;
-  return `it stands for ${listed.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+  const names = alias.collections.map((one) => `"${one}"`);
+  return `it stands for ${someOf(names, LISTED_MAX)}.`;
 }
 
 /** The alias with that name. Throws `not_found` for it or for its workspace. */

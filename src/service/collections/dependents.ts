@@ -1,4 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
+import { someOf } from '../../contract/in-words.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { aliasesOf, childrenOf, collectionKey, collectionsOf } from '../catalog/not-found.ts';
 import type { AliasRecord, CollectionRecord, LambdaRecord } from '../catalog/records.ts';
@@ -98,8 +99,7 @@ export function dependentsOf(catalog: Catalog, subject: Subject, name: string): 
 export function refuseWithDependents(catalog: Catalog, subject: Subject, name: string): void {
   const dependents = dependentsOf(catalog, subject, name);
   if (dependents.length === 0) return;
-  const rest = dependents.length - LISTED_MAX;
-  const list = dependents.slice(0, LISTED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  const list = someOf(dependents, LISTED_MAX);
   throw new ApiError(
     'dependent_resources',
     subject === 'workspace'

@@ -1,5 +1,6 @@
 import { PATCH_OPERATIONS, type PatchOperation } from '../../contract/documents.ts';
 import { isObject, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
+import { messageOf } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import { parsePointer } from './pointer.ts';
 
@@ -31,7 +32,7 @@ export function applyPatch(document: JsonObject, operations: readonly PatchOpera
     try {
       applyOne(root, operation);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new Error(`patch[${index}] (${operation.op} "${operation.path}") failed: ${why}`, { cause: error });
     }
   });

@@ -1,6 +1,7 @@
 import type { Collection } from '../../contract/collections.ts';
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { someOf } from '../../contract/in-words.ts';
 import {
   Connection,
   INTEGRATION_KINDS,
@@ -219,8 +220,7 @@ function refuseOtherKey({ catalog, secrets }: CallContext, name: string, sealer:
     .sort(byName)
     .map((record) => `"${record.name}"`);
   if (others.length === 0) return;
-  const rest = others.length - LISTED_MAX;
-  const list = others.slice(0, LISTED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  const list = someOf(others, LISTED_MAX);
   const state = sealer === undefined ? 'is missing' : 'is another one';
   throw new ApiError(
     'internal',

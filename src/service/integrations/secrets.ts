@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, parseJson, stringifyJson } from '../../contract/json/json.ts';
+import { messageOf } from '../../contract/text.ts';
 import { syncFolder, writeDurably } from '../backups/durable-files.ts';
 
 /** An encrypted value as stored: AES-256-GCM, in base64. */
@@ -95,7 +96,7 @@ async function guarded<T>(file: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ApiError('internal', `Cannot use the key file "${file}": ${why}.`, { cause: error });
   }
 }

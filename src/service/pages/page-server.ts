@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
@@ -6,6 +5,7 @@ import { PAIRED_DAYS } from '../../contract/browsers.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { QueryLog } from '../queries/query-log.ts';
+import { createSigner } from '../signatures.ts';
 import { cameFromElsewherePage, codePage, unpairedPage } from './approve-page.ts';
 import { CONTENT_SECURITY_POLICY, failurePage, htmlPage, type Page } from './html.ts';
 import type { Overview } from './overview.ts';
@@ -61,7 +61,8 @@ const HEADERS = {
  * out.
  */
 export function createPageServer({ desk, browsers, queryLog, look, inUse, log }: PageServerOptions): PageServer {
-  const tokens = createFormTokens();
+  /** They prove that a form was made here, for one browser and one thing. */
+  const tokens = createSigner();
 
   async function answer(request: IncomingMessage): Promise<Page> {
     const { url = '', method } = request;
@@ -82,7 +83,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
     if (kind === 'stop') return method === 'POST' ? stop(request, browser) : notPossible('POST');
     if (method === 'POST') return notPossible('GET');
     inUse();
-    return overviewPage(await look(), (id) => tokens.of(browser, id));
+    return overviewPage(await look(), (id) => tokens.of([browser, id]));
   }
 
   async function pair(secret: string, browser: string | undefined): Promise<Page> {
@@ -100,7 +101,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
   async function stop(request: IncomingMessage, browser: string): Promise<Page> {
     const form = await formOf(request);
     const id = form.get('query') ?? '';
-    if (!tokens.isOf(browser, id, form.get('token') ?? '')) {
+    if (!tokens.isOf([browser, id], form.get('token') ?? '')) {
       return failurePage(
         422,
         'Nothing was stopped',
@@ -133,22 +134,6 @@ function seeOther(headers: Record<string, string>): Page {
   return {
     ...htmlPage('Go on', '<p><a href="/">What goes on</a></p>', { status: 303 }),
     headers: { location: '/', ...headers },
-  };
-}
-
-/** Tokens that prove that a form was made here, for one browser and one thing. */
-function createFormTokens() {
-  const key = randomBytes(32);
-  const tokenOf = (browser: string, about: string) =>
-    createHmac('sha256', key)
-      .update(JSON.stringify([browser, about]))
-      .digest('base64url');
-  return {
-    of: tokenOf,
-    isOf(browser: string, about: string, given: string): boolean {
-      const [a, b] = [Buffer.from(tokenOf(browser, about)), Buffer.from(given)];
-      return a.length === b.length && timingSafeEqual(a, b);
-    },
   };
 }
 

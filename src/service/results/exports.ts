@@ -1,4 +1,5 @@
 import type { ParsedInput } from '../../contract/contract.ts';
+import { isoOf } from '../../contract/moment.ts';
 import {
   type ExportPart,
   PART_BYTES_MAX,
@@ -9,10 +10,6 @@ import {
 import { collectionKey, requireCollection } from '../catalog/not-found.ts';
 import type { CallContext } from '../context.ts';
 import { resultGone } from './kept-results.ts';
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}
 
 /** Writes a kept result to a file. Throws `not_found`, or `storage_full` if the disk is full. */
 export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
@@ -29,7 +26,7 @@ export async function exportResult(ctx: CallContext, input: ParsedInput<'exportR
     retyped: file.retyped.map(({ writtenAs, ...column }) => ({ ...column, written_as: writtenAs })),
     bytes: file.bytes,
     path: file.path,
-    expires_at: timeText(file.expiresAt),
+    expires_at: isoOf(file.expiresAt),
   };
 }
 
@@ -55,7 +52,7 @@ export async function exportCollection(
     retyped: file.retyped.map(({ writtenAs, ...column }) => ({ ...column, written_as: writtenAs })),
     bytes: file.bytes,
     path: null,
-    expires_at: timeText(file.expiresAt),
+    expires_at: isoOf(file.expiresAt),
   };
 }
 

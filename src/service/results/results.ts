@@ -1,15 +1,12 @@
 import type { ParsedInput } from '../../contract/contract.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { isoOf } from '../../contract/moment.ts';
 import type { Keeping, KeptResult, ResultProfile, ResultRows } from '../../contract/results.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
 
 const ROWS_DEFAULT = 50;
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}
 
 /** The results kept for the caller's key. */
 export function listResults(ctx: CallContext): KeptResult[] {
@@ -19,8 +16,8 @@ export function listResults(ctx: CallContext): KeptResult[] {
     is_whole: entry.isWhole,
     bytes: entry.bytes,
     columns: [...entry.columns],
-    created_at: timeText(entry.createdAt),
-    expires_at: timeText(entry.expiresAt),
+    created_at: isoOf(entry.createdAt),
+    expires_at: isoOf(entry.expiresAt),
   }));
 }
 
@@ -67,7 +64,7 @@ export function keepingOf(ctx: CallContext, queryId: string, outcome: QueryOutco
     is_kept: kept !== null,
     rows_kept: kept?.rows ?? 0,
     reason: failure,
-    expires_at: entry === null ? null : timeText(entry.expiresAt),
+    expires_at: entry === null ? null : isoOf(entry.expiresAt),
   };
 }
 

@@ -18,7 +18,6 @@ const row = (part: Partial<Row>): Row => ({
   role: 'read-only',
   params: z.object({ thing: z.string() }),
   result: z.object({ name: z.string() }),
-  envelope: 'data',
   ...part,
 });
 

@@ -182,7 +182,7 @@ describe('describeCollection()', () => {
       .run(context, input)
       .catch((reason: ApiError) => reason);
     expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining('collection "ordrs"') });
-    expect(await describeTool().nearest(context, input, error as ApiError)).toEqual(['orders', 'orders2']);
+    expect(await describeTool().nearest?.(context, input, error as ApiError)).toEqual(['orders', 'orders2']);
   });
 
   it('names no field of a document outside the fence', async () => {

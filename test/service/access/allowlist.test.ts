@@ -153,7 +153,7 @@ describe('the list', () => {
   it.each(OPERATIONS)('refuses a stranger %s, with or without a key, and names the address', async (operation) => {
     await add('office', '203.0.113.0/24');
     const row: Row = contract[operation];
-    const params = Object.fromEntries(Object.keys(row.params.shape).map((name) => [name, 'x']));
+    const params = Object.fromEntries(Object.keys(row.params?.shape ?? {}).map((name) => [name, 'x']));
     const answer = await callFrom(service, STRANGER, row.method, fillPath(row.path, params));
     expect([answer.status, answer.body.type]).toEqual([403, 'FORBIDDEN']);
     expect(keysOf(answer.body)).toEqual(ERROR_KEYS);

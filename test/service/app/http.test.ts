@@ -44,7 +44,10 @@ describe('the service without a key', () => {
 
   it.each(OPERATIONS)('refuses %s', async (operation) => {
     const row: Row = contract[operation];
-    const path = fillPath(row.path, Object.fromEntries(Object.keys(row.params.shape).map((name) => [name, 'x'])));
+    const path = fillPath(
+      row.path,
+      Object.fromEntries(Object.keys(row.params?.shape ?? {}).map((name) => [name, 'x'])),
+    );
     const answer = await service.call(row.method, path, undefined, { key: null });
     expect(answer.status).toBe(401);
     expect(keysOf(answer.body)).toEqual(ERROR_KEYS);

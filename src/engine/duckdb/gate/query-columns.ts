@@ -1,6 +1,6 @@
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { WIDTH_MAX } from './widths.ts';
+import { type References, WIDTH_MAX } from './widths.ts';
 
 /*
  * What the columns of queries and of relations in FROM are called, in their order.
@@ -10,10 +10,7 @@ import { WIDTH_MAX } from './widths.ts';
 const NAMES_MAX = 1_000_000;
 
 /** What the relations of a statement are, as the gate has found them. */
-export interface Relations {
-  readonly tables: ReadonlyMap<Node, NamedTable>;
-  /** What names of WITH stand for: the entry, or a recursive query. */
-  readonly queries: ReadonlyMap<Node, Node>;
+export interface Relations extends References {
   /** The names of the columns of queries, and of stars, once they are known. */
   readonly columns: Map<Node, readonly string[] | undefined>;
   namesLeft: number;

@@ -18,11 +18,11 @@ import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, 
 /** Widest result of any query in a statement. */
 export const WIDTH_MAX = 20_000;
 /** What each name of a table in the tree stands for; one that does not exist is in neither. */
-interface References {
+export interface References {
   /** Collections and aliases. */
-  tables: ReadonlyMap<Node, NamedTable>;
+  readonly tables: ReadonlyMap<Node, NamedTable>;
   /** Entries of WITH, and the recursive queries in which their own names stand. */
-  queries: ReadonlyMap<Node, Node>;
+  readonly queries: ReadonlyMap<Node, Node>;
 }
 
 /** Most width of all queries of a statement together. */
