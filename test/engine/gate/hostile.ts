@@ -373,6 +373,7 @@ export const EXHAUSTING: string[] = [
   "SELECT editdist3(repeat('x', 700), repeat('y', 700))",
   "SELECT damerau_levenshtein(repeat('x', 700), repeat('y', 700))",
   "SELECT NGRAMS(repeat('x', 450), 1, 20) FROM range(100000)",
+  "SELECT regexp_matches('a' || i, i || '\\pL{300}') FROM range(500) t(i)",
   'SELECT len(range(2000000000))',
   'SELECT len(generate_series(1, 2000000000))',
   "SELECT len(range(TIMESTAMP '2000-01-01', TIMESTAMP '2020-01-01', INTERVAL 1 MICROSECOND))",

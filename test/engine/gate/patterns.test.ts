@@ -173,3 +173,65 @@ describe('a pattern that is known only for each row', () => {
     }
   });
 });
+
+describe('a regular expression that is known only for each row', () => {
+  const from = "(SELECT 't' || i AS t, i FROM range(300) r(i))";
+
+  test.each([
+    "regexp_matches(t, t || repeat('.*', 5000))",
+    "t ~ (t || repeat('.*', 5000))",
+    "t !~ (t || repeat('a?', 2000))",
+    "t NOT SIMILAR TO (t || repeat('.', 5000))",
+    "regexp_extract(t, t || repeat('.*', 5000), 1, 'i') = ''",
+    "regexp_extract_all(t, t || repeat('.*', 5000)) = []",
+    "regexp_replace(t, t || repeat('.*', 5000), 'x', 'gi') = ''",
+    "len(REGEXP_SPLIT(t, t || repeat('.*', 5000))) = 1",
+    "REGEXP_LIKE(t, t || repeat('.*', 5000))",
+    "t.regexp_full_match(t || repeat('.*', 5000))",
+    "len(list_filter([t], lambda x: regexp_matches(x, x || repeat('.*', 5000)))) = 1",
+    "EXISTS (SELECT regexp_split_to_table(t, t || repeat('.*', 5000)))",
+    "regexp_matches(t, t || '\\PL\\pL')",
+    "regexp_matches(t, t || '\\pL{300}')",
+    "regexp_matches(t, t || '((a{1,9}){1,9}){1,9}')",
+    "regexp_matches(t, t || repeat('a{0}b{0,500}', 20))",
+    "regexp_matches(t, CASE WHEN random() < 0.5 THEN 'a' ELSE i || '.{900}' END)",
+  ])('is refused where compiling it takes long: %s', async (condition) => {
+    const asked = fixture.queries.query({ sql: `SELECT count(*) FROM ${from} WHERE ${condition}` });
+    await expect(asked).rejects.toThrow('computed for each row is too large');
+  });
+
+  test("is refused where it would reach the engine's own function", async () => {
+    for (const name of ['main.regexp_matches', 'system.main.regexp_matches', 'SYSTEM.Regexp_Matches']) {
+      const asked = fixture.queries.query({ sql: `SELECT ${name}(t, t || 'a') FROM ${from}` });
+      await expect(asked, name).rejects.toThrow('by its plain name');
+      await fixture.rows(`SELECT ${name}(t, 'a') FROM ${from}`);
+    }
+  });
+
+  test('means what it means to the engine, beside constants', async () => {
+    const words = Array.from({ length: 300 }, (_, index) => `word${index}`).join('|');
+    const patterns = "(VALUES ('t1.*'), ('[0-9]{1,3}'), ('^t(\\d)'), (''), (NULL)) v(p)";
+    const columns = [
+      'regexp_matches(t, p)',
+      "regexp_matches(t, p, 'i')",
+      't ~ p',
+      't !~ p',
+      't SIMILAR TO p',
+      'regexp_extract_all(t, p)',
+      "regexp_extract(t, '(t)(.)', ['a', 'b'])",
+      'regexp_split_to_array(t, p)',
+      "string_split_regex(t, p, 'i')",
+      "t.regexp_matches('^' || p)",
+      `regexp_matches(t, '${words}')`,
+      'regexp_split_to_table(t, p)',
+    ];
+    const sql = `SELECT t, p, ${columns.map((column, index) => `${column} AS c${index}`).join(', ')}
+      FROM ${from}, ${patterns} WHERE i < 12 ORDER BY ALL`;
+    expect(await fixture.rows(sql)).toEqual(await fixture.direct(sql));
+    const replaced = `SELECT regexp_replace(t, p, 'x', 'g'), regexp_replace(t, '${words}', 'x', 'g') FROM ${from}, ${patterns} WHERE i < 12`;
+    expect(await fixture.rows(replaced)).toEqual(await fixture.direct(replaced));
+    // The guard is there again, where nothing is computed.
+    const large = "SELECT regexp_replace(repeat('x', 10000), 'x', repeat('y', 9000), 'g')";
+    await expect(fixture.queries.query({ sql: large })).rejects.toThrow('too large');
+  });
+});

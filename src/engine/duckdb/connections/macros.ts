@@ -13,14 +13,18 @@ const made = new WeakMap<DuckDBConnection, Set<string>>();
 export async function makeMacros(connection: DuckDBConnection, names: ReadonlySet<string>): Promise<void> {
   const own = made.get(connection) ?? new Set();
   if (names.size === 0 && own.size === 0) return;
-  const lacking = [...names].filter((name) => !own.has(name));
   const standing = [...own].filter((name) => MATCHING_MACROS.has(name) && !names.has(name));
+  const isGone = (name: string) => standing.some((gone) => operatorOf(gone) === name);
+  const lacking = [...names].filter((name) => !own.has(name) || isGone(name));
   if (lacking.length === 0 && standing.length === 0) return;
+  // What stands in the place of a macro, too, comes after it.
+  lacking.sort((a, b) => Number(MATCHING_MACROS.has(a)) - Number(MATCHING_MACROS.has(b)));
   // Not in the session's transaction, which is read-only and rolled back.
   await connection.run('ROLLBACK');
   for (const name of standing) {
     await connection.run(`DROP MACRO temp.main."${operatorOf(name)}"`);
     own.delete(name);
+    own.delete(operatorOf(name));
   }
   for (const name of lacking) {
     await connection.run(creating(name));

@@ -164,10 +164,10 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
     refuse(walk, node, message);
   }
   grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
-  if (kind === 'FUNCTION') checkPattern(walk, node);
   if (kind === 'STAR') walk.hasStars = true;
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
-  if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (kind === 'FUNCTION') checkPattern(walk, node);
   if (isLongIn(node)) walk.longIns += 1;
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {

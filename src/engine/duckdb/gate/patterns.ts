@@ -1,9 +1,9 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { COLLATED, MATCHING_MACROS, WILDCARDS_MAX } from '../sql/matching.ts';
+import { COLLATED, computedMacro, MATCHING_MACROS, WILDCARDS_MAX } from '../sql/matching.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { constantText, isNode, isOfNames, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { constantText, isNode, isOfNames, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
@@ -149,12 +149,13 @@ export interface Pattern {
 const JOINING = new Set('|| concat lower upper trim'.split(' '));
 const JOINED = new Set(['CONSTANT', 'PARAMETER', 'CAST', 'TYPE']);
 
+const isJoined = (node: Node) =>
+  node['class'] === undefined ||
+  JOINED.has(textOf(node['class'])) ||
+  (node['class'] === 'FUNCTION' && JOINING.has(textOf(node['function_name']).toLowerCase()));
+
 /** The pattern with a letter in place of each parameter; undefined if it is more than texts that are joined. */
 function joinedText(nodes: readonly Node[]): string | undefined {
-  const isJoined = (node: Node) =>
-    node['class'] === undefined ||
-    JOINED.has(textOf(node['class'])) ||
-    (node['class'] === 'FUNCTION' && JOINING.has(textOf(node['function_name']).toLowerCase()));
   if (!nodes.every(isJoined)) return undefined;
   // The last one comes first.
   const texts = nodes.map((node) => (node['class'] === 'PARAMETER' ? 'x' : (constantText(node) ?? '')));
@@ -180,16 +181,36 @@ function ofParts(pattern: unknown, { any }: Matching, operator: string, bytes: B
   return { parameters, most: WILDCARDS_MAX, macro: isCollated ? operator + COLLATED : operator };
 }
 
+/** Where the engine's own functions are. */
+const ENGINE_SCHEMAS = new Set(['main', 'system', 'pg_catalog']);
+
+/** A call with a regular expression: one that is joined of constants and parameters is compiled once, any other per row. */
+function ofExpression(call: Node, macro: string): Pattern {
+  const children = listOf(call['children']);
+  const path = [call['catalog'], call['schema']].filter((part) => part !== undefined).map(textOf);
+  const isOfEngine = path.some((part) => ENGINE_SCHEMAS.has(part.toLowerCase()));
+  // `column.f(second)` has the first one before its name.
+  const patterns = path.length > 0 && !isOfEngine ? children.slice(0, 2) : [children[1]];
+  if (patterns.every((pattern) => isNode(pattern) && [...nodesIn(pattern)].every(isJoined))) return {};
+  if (!isOfEngine) return { macro };
+  const name = textOf(call['function_name']);
+  return { refusal: `Call ${name}() by its plain name, with all arguments in the brackets.` };
+}
+
 /**
  * Makes sure that a LIKE, ILIKE or GLOB takes time linear in the length of its text: a constant pattern that might take
  * longer becomes a regular expression, or is refused. Patterns made at run time are not known here: those of parameters
- * are checked with their values (`checkPatterns`), others by a macro in the operator's place (`matching.ts`).
+ * are checked with their values (`checkPatterns`), others by a macro in the operator's place (`matching.ts`); so are
+ * regular expressions that are made at run time.
  */
 export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const operator = String(node['function_name']).toLowerCase();
   const matching = MATCHINGS.get(operator);
   const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
-  if (matching === undefined || isOfNames(node)) return {};
+  if (isOfNames(node)) return {};
+  const computed = computedMacro(operator);
+  if (computed !== undefined) return ofExpression(node, computed);
+  if (matching === undefined) return {};
   const pattern = constantText(constant);
   const isLike = LIKE.test(operator);
   if (pattern === undefined) return ofParts(constant, matching, operator, bytes);

@@ -87,12 +87,43 @@ function seenBy(name: string, value: string, ...rest: string[]) {
  * Options of regexp_replace, with their letters in order. The engine requires a constant, even when a macro is created.
  */
 const REGEXP_OPTIONS = ['', ...'g i s gi gs is gis l gl m gm im gim c cg'.split(' ')];
-const replaceBy = (options: string) => `WHEN '${options}' THEN system.main.regexp_replace(p.s, f, p.t, '${options}')`;
-const REPLACE_BY_OPTIONS = `CASE array_to_string(list_sort(list_distinct(string_split(o, ''))), '')
-  ${REGEXP_OPTIONS.map(replaceBy).join(' ')}
+const replaceByOptions = (
+  expression: string,
+) => `CASE array_to_string(list_sort(list_distinct(string_split(o, ''))), '')
+  ${REGEXP_OPTIONS.map((options) => `WHEN '${options}' THEN system.main.regexp_replace(p.s, ${expression}, p.t, '${options}')`).join(' ')}
   ELSE error('regexp_replace(): the options "' || o || '" are not available. Use "g", "i", "s", "l", "m" or "c".') END`;
 /** Maximum bytes of one replacement: each reference to a group may insert the whole text. */
 const REPLACEMENT = `(strlen(p.t)::HUGEINT + (strlen(p.t) - strlen(system.main.replace(p.t, '\\', ''))) * strlen(p.s))`;
+
+/** `expression`: SQL for the regular expression `f`. */
+function replaceGuard(expression: string): Guard {
+  return {
+    name: 'regexp_replace',
+    limit: `${REPLACED_MAX} bytes`,
+    overloads: [
+      // As in other SQL services: all matches are replaced, and without a replacement removed.
+      {
+        parameters: ['s', 'f'],
+        asWritten: ['f'],
+        isTooLarge: 'false',
+        call: `system.main.regexp_replace(p.s, ${expression}, '', 'g')`,
+      },
+      {
+        parameters: ['s', 'f', 't'],
+        asWritten: ['f'],
+        isTooLarge: `strlen(p.s) + (strlen(p.s) + 1) * ${REPLACEMENT} > ${REPLACED_MAX}`,
+        call: `system.main.regexp_replace(p.s, ${expression}, p.t, 'g')`,
+      },
+      {
+        // A pattern may match between any two characters.
+        parameters: ['s', 'f', 't', 'o'],
+        asWritten: ['f', 'o'],
+        isTooLarge: `strlen(p.s) + (CASE WHEN contains(o, 'g') THEN strlen(p.s) + 1 ELSE 1 END) * ${REPLACEMENT} > ${REPLACED_MAX}`,
+        call: replaceByOptions(expression),
+      },
+    ],
+  };
+}
 
 const FILLED = `${FILLED_MAX} bytes or items`;
 
@@ -145,32 +176,7 @@ const GUARDS: Guard[] = [
     limit: 'two texts of 500 bytes each',
     overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 250000' }],
   })),
-  {
-    name: 'regexp_replace',
-    limit: `${REPLACED_MAX} bytes`,
-    overloads: [
-      // As in other SQL services: all matches are replaced, and without a replacement removed.
-      {
-        parameters: ['s', 'f'],
-        asWritten: ['f'],
-        isTooLarge: 'false',
-        call: "system.main.regexp_replace(p.s, f, '', 'g')",
-      },
-      {
-        parameters: ['s', 'f', 't'],
-        asWritten: ['f'],
-        isTooLarge: `strlen(p.s) + (strlen(p.s) + 1) * ${REPLACEMENT} > ${REPLACED_MAX}`,
-        call: "system.main.regexp_replace(p.s, f, p.t, 'g')",
-      },
-      {
-        // A pattern may match between any two characters.
-        parameters: ['s', 'f', 't', 'o'],
-        asWritten: ['f', 'o'],
-        isTooLarge: `strlen(p.s) + (CASE WHEN contains(o, 'g') THEN strlen(p.s) + 1 ELSE 1 END) * ${REPLACEMENT} > ${REPLACED_MAX}`,
-        call: REPLACE_BY_OPTIONS,
-      },
-    ],
-  },
+  replaceGuard('f'),
 ];
 
 /** Functions that may be called only by their plain names, so that the macro is what is called. */
@@ -188,6 +194,9 @@ function overloadsOf({ name, overloads, limit }: Guard): string[] {
     return `(${parameters.join(', ')}) AS ${computedOnce(checked, body)}`;
   });
 }
+
+/** The macro regexp_replace() with this SQL for its regular expression, which is its parameter `f`. */
+export const replacing = (expression: string): string[] => overloadsOf(replaceGuard(expression));
 
 /** The time of each step of json_tree() grows with the square of its input: two seconds for this many. */
 const TREE_BRACKETS_MAX = 20_000;

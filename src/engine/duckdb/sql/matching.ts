@@ -1,4 +1,5 @@
 import { computedOnce } from './computed-once.ts';
+import { replacing } from './guards.ts';
 
 /*
  * LIKE and its relatives with a pattern that is known only for each row. For each `%` with something after it the
@@ -6,6 +7,9 @@ import { computedOnce } from './computed-once.ts';
  *
  * The engine looks operators up by name, so that a macro of an operator's name stands in its place. It leaves what is
  * cheap to the engine, and matches the rest with a regular expression, in time linear in the text's length.
+ *
+ * A regular expression that is known only for each row is compiled for each: macros of the functions' names refuse what
+ * takes long.
  */
 
 /** Bytes of the longest text in which that many `%` with something after them are cheap to try. */
@@ -76,10 +80,62 @@ const refusing = (name: string, any: '%' | '*', ...parameters: string[]) => {
 /** Appended to an operator's name: the macro for statements with collations, which regular expressions do not know. */
 export const COLLATED = ' COLLATE';
 
-/** The operator that a macro stands for. */
-export const operatorOf = (macroName: string): string => macroName.replace(COLLATED, '');
+/** Appended to the name of a function: the macro for statements in which its regular expression is computed. */
+const COMPUTED = ' COMPUTED';
 
-/** Macros that stand in the place of operators: only while a statement runs that needs them. */
+/** The operator or function that a macro stands for. */
+export const operatorOf = (macroName: string): string => macroName.replace(COLLATED, '').replace(COMPUTED, '');
+
+/**
+ * Largest regular expression that is computed. The engine compiles it anew for each of 2,048 texts; measured, one of
+ * this size takes it about a millisecond.
+ */
+const EXPRESSION_MAX = 3_000;
+/** How many letters a wildcard, a class, an optional part and an escape weigh, and a class of Unicode. */
+const WEIGHTS = { special: 10, unicode: 2_500 };
+
+const without = (text: string, marks: string) => `strlen(${text}) - strlen(translate(${text}, '${marks}', ''))`;
+/** The greatest, or the product, of the numbers that follow `before` in the expression; at least 1. */
+const numbers = (aggregate: 'list_max' | 'list_product', before: string) =>
+  `${aggregate}([1.0] || TRY_CAST(system.main.regexp_extract_all(p.e, '${before}[{](?:[0-9]+,)?0*([1-9][0-9]*)', 1) AS DOUBLE[]))`;
+/**
+ * SQL for the size of a regular expression. What repeats a single part makes it at most as large as if each part were
+ * repeated so often; what repeats a group may stand in a group that is repeated, too.
+ */
+const EXPRESSION_SIZE = `(strlen(p.e) + ${WEIGHTS.special - 1} * (${without('p.e', '.?[^\\')})
+  + ${WEIGHTS.unicode / 2} * (strlen(p.e) - strlen(system.main.replace(system.main.replace(p.e, '\\p', ''), '\\P', ''))))
+  * CASE WHEN contains(p.e, '{') THEN ${numbers('list_max', '')} * ${numbers('list_product', '[)}]')} ELSE 1 END`;
+/** What most expressions are not, which is sooner told. */
+const MAY_BE_LARGE = `strlen(p.e) > ${EXPRESSION_MAX / WEIGHTS.special} OR contains(p.e, '{') OR contains(p.e, '\\p') OR contains(p.e, '\\P')`;
+/**
+ * Fails with a message that the engine quotes as an expression that is none. With error() instead, the engine would not
+ * see that the expressions of other calls are constants.
+ */
+const EXPRESSION_TOO_LARGE = `system.main.regexp_matches('', '(A regular expression that is computed for each row is too large. It may have ${EXPRESSION_MAX} letters, where dots, question marks, square brackets, carets and backslashes count as ${WEIGHTS.special}, classes of Unicode as ${WEIGHTS.unicode}, and numbers in braces multiply all. Write it out, or give it as a parameter, in a statement in which none is computed.' || left(p.e, 0))::VARCHAR`;
+
+const bounded = (parameter: string) =>
+  computedOnce(
+    { e: parameter },
+    `CASE WHEN (${MAY_BE_LARGE}) AND ${EXPRESSION_SIZE} > ${EXPRESSION_MAX} THEN ${EXPRESSION_TOO_LARGE} ELSE p.e END`,
+  );
+
+/** The functions with regular expressions, without regexp_replace(). The operators call them, too. */
+const REGULAR =
+  `regexp_matches regexp_full_match regexp_extract regexp_extract_all regexp_split_to_array string_split_regex
+  str_split_regex`.split(/\s+/);
+
+function regular(name: string): string {
+  const rests = [[], ['c'], ...(name.startsWith('regexp_extract') ? [['c', 'd']] : [])];
+  const overloads = rests.map((rest) => {
+    const call = `system.main.${name}(${['a', bounded('e'), ...rest].join(', ')})`;
+    return `(${['a', 'e', ...rest].join(', ')}) AS ${call}`;
+  });
+  return `${name}${overloads.join(', ')}`;
+}
+
+const SPLIT_TO_TABLE = 'regexp_split_to_table';
+
+/** Macros that stand in the place of operators and functions: only while a statement runs that needs them. */
 export const MATCHING_MACROS: ReadonlyMap<string, string> = new Map([
   ...['~~', '!~~', '~~*', '!~~*'].map((name) => {
     const [, sql] = refusing(name, '%', 'a', 'b');
@@ -93,4 +149,12 @@ export const MATCHING_MACROS: ReadonlyMap<string, string> = new Map([
   ...['like_escape', 'not_like_escape', 'ilike_escape', 'not_ilike_escape'].map((name) =>
     refusing(name, '%', 'a', 'b', 'c'),
   ),
+  ...REGULAR.map((name) => [name + COMPUTED, regular(name)] as const),
+  [`regexp_replace${COMPUTED}`, `regexp_replace${replacing(bounded('f')).join(', ')}`],
+  [SPLIT_TO_TABLE + COMPUTED, `${SPLIT_TO_TABLE}(a, e) AS unnest(system.main.string_split_regex(a, ${bounded('e')}))`],
 ]);
+
+/** The macro for a call of a function in which its regular expression is computed; undefined if it has none. */
+export function computedMacro(name: string): string | undefined {
+  return MATCHING_MACROS.has(name + COMPUTED) ? name + COMPUTED : undefined;
+}
