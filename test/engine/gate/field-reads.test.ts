@@ -139,7 +139,10 @@ describe('an answer that computed with strays says so, and how many there are', 
     ['WITH c AS (SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM mixed) SELECT n FROM c', '1 of tags'],
     ['WITH c(a, b, x, y, z) AS (SELECT * FROM mixed) SELECT x, y, z FROM c', '1 of tags'],
     ['SELECT count(n) FROM (SELECT * FROM mixed ORDER BY 3)', '1 of tags'],
-    ['WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(*) FROM c)', '1 of tags'],
+    [
+      'WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(* EXCLUDE (_id)) FROM c)',
+      '1 of tags',
+    ],
     ['SELECT p.tags FROM mixed p JOIN plain q ON p._id = q._id', '1 of tags'],
     ['SELECT m FROM mixed m', '1 of tags'],
     ['SELECT to_json(mixed) FROM mixed', '1 of tags'],
@@ -261,8 +264,16 @@ describe('what cannot be meant', () => {
     ["SELECT 1 FROM plain WHERE _id !~ '^part'", "regexp_matches(x, '^part')"],
     ["SELECT 1 FROM rates WHERE o->'k' LIKE 'y%'", "(o->'k') is JSON: to LIKE its text has quotes around it"],
     ['SELECT count(*) FROM (SELECT DISTINCT * FROM plain)', 'SELECT DISTINCT * compares whole documents'],
-    ['SELECT DISTINCT p.* FROM plain p', 'no two of a collection are alike'],
-    ['SELECT * FROM plain EXCEPT SELECT * FROM plain', 'EXCEPT compares whole documents'],
+    ['WITH p AS (SELECT * FROM plain) SELECT DISTINCT p.* FROM p', 'no two are alike'],
+    ['SELECT DISTINCT * FROM (FROM plain UNION ALL BY NAME FROM inv)', 'SELECT DISTINCT * compares whole documents'],
+    ['FROM plain UNION BY NAME (SELECT * FROM mixed WHERE n > 1)', 'UNION BY NAME compares whole documents'],
+    ['SELECT * EXCLUDE (n), sum(n) FROM plain GROUP BY ALL', 'GROUP BY ALL groups by _id and _event_time, too'],
+    ['SELECT count(DISTINCT p) FROM plain p', 'count(DISTINCT …) of whole documents finds no two alike'],
+    ['SELECT plain, count(*) FROM plain GROUP BY plain', 'GROUP BY of whole documents'],
+    ['SELECT count(*) FROM plain NATURAL JOIN mixed', 'joins by _id and _event_time, too'],
+    ['SELECT count(*) FROM plain NATURAL JOIN mixed', 'JOIN … USING (price, tags, o, n)'],
+    ['PIVOT plain ON n IN (1, 2) USING max(price)', '_id and _event_time among them, so each document is a row'],
+    ['PIVOT plain ON n IN (1, 2) USING count(_id)', 'that it does not name, _event_time among them'],
     ['SELECT count(*) FROM plain WHERE 7 NOT IN (SELECT NULLIF(n, 1) FROM plain)', 'if a value is NULL in a row'],
     ['SELECT _id FROM plain WHERE n NOT IN (SELECT p.n FROM plain p)', 'add WHERE p.n IS NOT NULL to it'],
     [
@@ -277,6 +288,18 @@ describe('what cannot be meant', () => {
     "SELECT typeof(n) = 'int' FROM plain",
     'SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM plain',
     'SELECT DISTINCT * FROM (SELECT n FROM plain)',
+    'SELECT DISTINCT p.* FROM plain p JOIN mixed m ON p.n = m.n',
+    'SELECT DISTINCT * FROM (SELECT *, unnest([1, 1]) FROM plain)',
+    'SELECT DISTINCT ON (n) * FROM plain',
+    'SELECT p.*, count(*) FROM plain p JOIN mixed m ON p.n = m.n GROUP BY ALL',
+    'SELECT n, count(*) FROM (SELECT _id, n FROM plain) GROUP BY ALL',
+    'SELECT count(DISTINCT p) FROM plain p JOIN mixed m ON p.n = m.n',
+    'SELECT * FROM plain WHERE n > 0 EXCEPT SELECT * FROM plain WHERE n > 1',
+    'SELECT count(*) FROM plain JOIN mixed USING (_id)',
+    'SELECT count(*) FROM plain NATURAL JOIN (SELECT n FROM mixed)',
+    'SELECT count(*) FROM plain NATURAL JOIN (SELECT * FROM plain)',
+    'PIVOT plain ON n IN (1, 2) USING max(price) GROUP BY tags',
+    'PIVOT (SELECT * EXCLUDE (_id, _event_time) FROM plain) ON n IN (1, 2) USING max(price)',
     'SELECT * FROM plain UNION ALL SELECT * FROM plain',
     'WITH plain AS (SELECT 1 AS n) SELECT DISTINCT * FROM plain',
     'SELECT n FROM plain WHERE 7 NOT IN (SELECT n FROM plain)',
@@ -289,7 +312,7 @@ describe('what cannot be meant', () => {
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
-        / is (?:always null|never|JSON)|~ and|whole documents|NOT IN/.test(warning),
+        / is (?:always null|never|JSON)|~ and|whole documents|_event_time|NOT IN/.test(warning),
       ),
     ).toEqual([]);
   });
@@ -310,7 +333,10 @@ describe('columns that a set operation puts together by place', () => {
 
   test.each([
     ['SELECT first_name FROM (SELECT * FROM people UNION ALL SELECT * FROM turned)', 'UNION ALL BY NAME'],
-    ['WITH t AS (FROM turned) SELECT * EXCLUDE (n) FROM people UNION SELECT * EXCLUDE (n) FROM t', 'UNION BY NAME'],
+    [
+      'WITH t AS (FROM turned) SELECT * EXCLUDE (_id, n) FROM people UNION SELECT * EXCLUDE (_id, n) FROM t',
+      'UNION BY NAME',
+    ],
     [
       'SELECT first_name, last_name FROM people UNION ALL SELECT last_name, first_name FROM turned',
       'UNION ALL BY NAME',

@@ -34,6 +34,7 @@ import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { timeComparisons } from './time-comparisons.ts';
 import { NO_USES, valueUses } from './value-uses.ts';
+import { wholeRows } from './whole-rows.ts';
 import { checkWidths } from './widths.ts';
 
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
@@ -386,6 +387,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     timeComparisons: ofTimes,
     valueUses: { ...ofTexts, json: ofJson.uses },
     setOperations: setOperations(node, walk.relations),
+    wholeRows: wholeRows(node, walk.relations),
     plain,
     described: readDescribed(statement, node, walk.relations.tables),
     columnNames: ownNames,

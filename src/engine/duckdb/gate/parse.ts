@@ -183,8 +183,8 @@ export async function admit(
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
   const traps = trapWarnings(passed.tree, passed.tables);
-  const ofSets = passed.setOperations.warnings;
-  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofSets, ...traps.always];
+  const ofRows = [...passed.setOperations.warnings, ...passed.wholeRows];
+  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofRows, ...traps.always];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, ifEmpty: traps.ifEmpty, namesVersion };

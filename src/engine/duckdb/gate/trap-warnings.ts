@@ -16,12 +16,7 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { al
   const [always, ifEmpty] = [new Set<string>(), new Set<string>()];
   for (const node of nodesIn(tree)) {
     if (always.size < WARNINGS_MAX) {
-      const warning =
-        firstOfNone(node, tables) ??
-        engineType(node) ??
-        wholeText(node) ??
-        zonedTwice(node, tables) ??
-        wholeDocuments(node);
+      const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? zonedTwice(node, tables);
       if (warning !== undefined) always.add(warning);
     }
     const empty = ifEmpty.size < WARNINGS_MAX ? notInNull(node) : undefined;
@@ -88,34 +83,6 @@ function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefin
     return undefined;
   const shown = path.map(fieldName).join('.');
   return `${shown} has a zone, so AT TIME ZONE twice takes its time in ${from} for one in ${to}, and shifts the wrong way: ${shown} AT TIME ZONE ${quoteText(to)} is its time there.`;
-}
-
-/** `SELECT DISTINCT *`, and `SELECT * FROM a EXCEPT SELECT * FROM b`. */
-function wholeDocuments(node: Node): string | undefined {
-  const isDistinct = nodesOf(node['modifiers']).some(
-    (one) => one['type'] === 'DISTINCT_MODIFIER' && nodesOf(one['distinct_on_targets']).length === 0,
-  );
-  const isDistinctSelect = isDistinct && isWhole(node);
-  const setting = node['setop_all'] === false ? textOf(node['setop_type']) : '';
-  const isSet = [node['left'], node['right']].every((side) => isNode(side) && isWhole(side));
-  const set = setting.replaceAll('_', ' ');
-  const written = isDistinctSelect ? 'SELECT DISTINCT *' : set !== '' && isSet ? set : undefined;
-  if (written === undefined) return undefined;
-  return `${written} compares whole documents, and no two of a collection are alike, since each has its own _id and its own _event_time: * EXCLUDE (_id, _event_time) leaves them out.`;
-}
-
-/** Whether a query is `SELECT * FROM collection`. */
-function isWhole(node: Node): boolean {
-  const [star, ...more] = nodesOf(node['select_list']);
-  const from = isNode(node['from_table']) ? node['from_table'] : {};
-  return (
-    star?.['class'] === 'STAR' &&
-    more.length === 0 &&
-    nodesOf(star['exclude_list']).length === 0 &&
-    textsOf(star['exclude_list']).length === 0 &&
-    from['type'] === 'BASE_TABLE' &&
-    textOf(from['schema_name']) !== ''
-  );
 }
 
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
