@@ -275,7 +275,14 @@ describe('what cannot be meant', () => {
     ['PIVOT plain ON n IN (1, 2) USING max(price)', '_id and _event_time among them, so each document is a row'],
     ['PIVOT plain ON n IN (1, 2) USING count(_id)', 'that it does not name, _event_time among them'],
     ['SELECT count(*) FROM plain WHERE 7 NOT IN (SELECT NULLIF(n, 1) FROM plain)', 'if a value is NULL in a row'],
-    ['SELECT _id FROM plain WHERE n NOT IN (SELECT p.n FROM plain p)', 'add WHERE p.n IS NOT NULL to it'],
+    [
+      'SELECT _id FROM plain WHERE 7 NOT IN (SELECT m.o.k FROM mixed m)',
+      'in some documents: add WHERE m.o.k IS NOT NULL',
+    ],
+    ['SELECT _id FROM plain WHERE n = NULL', '= NULL is never true: write n IS NULL.'],
+    ['SELECT _id FROM plain p WHERE NULL <> p.o.p', '<> NULL is never true: write p.o.p IS NOT NULL.'],
+    ['SELECT _id FROM plain WHERE n NOT IN (1, NULL)', 'NOT IN (…, NULL) is never true'],
+    ['SELECT _id FROM plain WHERE n + 1 IN (1, NULL)', 'add OR x IS NULL if that is meant'],
     [
       "SELECT _event_time AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin' FROM inv",
       "shifts the wrong way: _event_time AT TIME ZONE 'Europe/Berlin' is its time there.",
@@ -303,6 +310,9 @@ describe('what cannot be meant', () => {
     'SELECT * FROM plain UNION ALL SELECT * FROM plain',
     'WITH plain AS (SELECT 1 AS n) SELECT DISTINCT * FROM plain',
     'SELECT n FROM plain WHERE 7 NOT IN (SELECT n FROM plain)',
+    'SELECT _id FROM plain WHERE _id NOT IN (SELECT _id FROM plain)',
+    'SELECT _id FROM plain WHERE 7 NOT IN (SELECT coalesce(m.o.k, 7) FROM mixed m)',
+    'SELECT n IS DISTINCT FROM NULL, coalesce(n, NULL), n IN (NULL) FROM plain',
     'SELECT n FROM plain WHERE 1 NOT IN (SELECT n FROM plain WHERE n IS NOT NULL)',
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
     "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
@@ -312,7 +322,7 @@ describe('what cannot be meant', () => {
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
-        / is (?:always null|never|JSON)|~ and|whole documents|_event_time|NOT IN/.test(warning),
+        / is (?:always null|never|JSON)|~ and|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(warning),
       ),
     ).toEqual([]);
   });

@@ -22,6 +22,7 @@ import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { jsonUses } from './json-values.ts';
 import { layerOn, lookUp } from './layered.ts';
+import { notIns } from './nulls.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -385,7 +386,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    valueUses: { ...ofTexts, json: ofJson.uses },
+    valueUses: { ...ofTexts, json: ofJson.uses, notIns: notIns(node, walk.relations) },
     setOperations: setOperations(node, walk.relations),
     wholeRows: wholeRows(node, walk.relations),
     plain,

@@ -22,8 +22,6 @@ export interface Opened {
   innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know. */
   warnings: readonly string[];
-  /** Further ones, for an answer that is empty. */
-  ifEmpty: readonly string[];
   /** Version of the names that the gate saw. */
   namesVersion: number;
 }
@@ -182,10 +180,10 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const traps = trapWarnings(passed.tree, passed.tables);
   const ofRows = [...passed.setOperations.warnings, ...passed.wholeRows];
-  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofRows, ...traps.always];
+  const traps = trapWarnings(passed.tree, passed.tables);
+  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofRows, ...traps];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  return { statement, passed, innerNames, warnings, ifEmpty: traps.ifEmpty, namesVersion };
+  return { statement, passed, innerNames, warnings, namesVersion };
 }

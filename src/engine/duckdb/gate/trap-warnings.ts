@@ -1,6 +1,7 @@
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantOf, constantText, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { comparedWithNull } from './nulls.ts';
 
 /*
  * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null.
@@ -11,35 +12,20 @@ const WARNINGS_MAX = 3;
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
 
-/** What the author of a statement should know of it; `ifEmpty`: what may be why its answer is empty, or zero. */
-export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { always: string[]; ifEmpty: string[] } {
-  const [always, ifEmpty] = [new Set<string>(), new Set<string>()];
+/** What the author of a statement should know of it. */
+export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): string[] {
+  const warnings = new Set<string>();
   for (const node of nodesIn(tree)) {
-    if (always.size < WARNINGS_MAX) {
-      const warning = firstOfNone(node, tables) ?? engineType(node) ?? wholeText(node) ?? zonedTwice(node, tables);
-      if (warning !== undefined) always.add(warning);
-    }
-    const empty = ifEmpty.size < WARNINGS_MAX ? notInNull(node) : undefined;
-    if (empty !== undefined) ifEmpty.add(empty);
+    if (warnings.size >= WARNINGS_MAX) break;
+    const warning =
+      firstOfNone(node, tables) ??
+      engineType(node) ??
+      wholeText(node) ??
+      zonedTwice(node, tables) ??
+      comparedWithNull(node);
+    if (warning !== undefined) warnings.add(warning);
   }
-  return { always: [...always], ifEmpty: [...ifEmpty] };
-}
-
-/** `x NOT IN (SELECT y …)`, which holds for nothing once a y is NULL. */
-function notInNull(node: Node): string | undefined {
-  const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
-  if (query?.['subquery_type'] !== 'ANY' || more.length > 0) return undefined;
-  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
-  const [value] = nodesOf(select['select_list']);
-  const path = textsOf(value?.['column_names']);
-  const isRuledOut = [...nodesIn(select['where_clause'])].some(
-    (one) =>
-      one['type'] === 'OPERATOR_IS_NOT_NULL' &&
-      nodesOf(one['children']).some((child) => textsOf(child['column_names']).join('.') === path.join('.')),
-  );
-  if (isRuledOut) return undefined;
-  const shown = path.length === 0 ? 'a value' : path.map(fieldName).join('.');
-  return `NOT IN (SELECT …) holds for nothing if ${shown} is NULL in a row of that SELECT, as where a document lacks it: add WHERE ${path.length === 0 ? '…' : shown} IS NOT NULL to it, or use NOT EXISTS.`;
+  return [...warnings];
 }
 
 /** Functions that give lists. */

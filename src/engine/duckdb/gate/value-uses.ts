@@ -18,6 +18,7 @@ import {
 } from './field-origins.ts';
 import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { NotIn } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
 import {
   type AlikeUses,
@@ -89,6 +90,7 @@ export interface ValueUses {
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
+  notIns: readonly NotIn[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -117,7 +119,7 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
-export const NO_USES: Omit<ValueUses, 'json'> = {
+export const NO_USES: Omit<ValueUses, 'json' | 'notIns'> = {
   orders: [],
   casts: [],
   epochs: [],
@@ -128,7 +130,7 @@ export const NO_USES: Omit<ValueUses, 'json'> = {
 };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json' | 'notIns'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);

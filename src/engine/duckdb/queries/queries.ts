@@ -16,7 +16,6 @@ import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
-import { isEmpty } from './looks/alike.ts';
 import { lookAt } from './looks/looks.ts';
 import { dataOf } from './looks/samples.ts';
 import { objectsAsMaps } from './object-maps.ts';
@@ -236,9 +235,8 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const asked = { ...read, sql, values, data: dataOf(names, connection) };
     const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
-    const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
     const ofUnits = unitWarnings(written.parameters, request.parameters);
-    const warnings = [...ofUnits, ...castWarnings(written), ...traps, ...ofValues, ...strays];
+    const warnings = [...ofUnits, ...castWarnings(written), ...ofValues, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };

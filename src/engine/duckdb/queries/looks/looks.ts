@@ -6,6 +6,7 @@ import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look } from './look.ts';
+import { nulls } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
 
@@ -15,6 +16,7 @@ import { fewTextsOf } from './samples.ts';
  */
 const LOOKS: readonly Look[] = [
   near,
+  nulls,
   alike,
   orders,
   lostByCasts,
