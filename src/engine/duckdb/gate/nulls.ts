@@ -1,4 +1,3 @@
-import { foldName } from '../sql/names.ts';
 import { isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { createOrigins, pathText, type Sources, sourcesOf } from './field-origins.ts';
 import { nodesWithScope } from './node-scopes.ts';
@@ -35,8 +34,7 @@ export function notIns(tree: Node, relations: Relations): NotIn[] {
 }
 
 /** Whether a value has something to be where it would be NULL. */
-const hasInstead = (value: Node) =>
-  value['type'] === 'OPERATOR_COALESCE' || foldName(textOf(value['function_name'])) === 'ifnull';
+const hasInstead = (value: Node) => value['type'] === 'OPERATOR_COALESCE';
 
 function isRuledOut(value: Node, select: Node): boolean {
   const name = textsOf(value['column_names']).join('.');
