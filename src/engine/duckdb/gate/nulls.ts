@@ -25,7 +25,9 @@ export function notIns(tree: Node, relations: Relations): NotIn[] {
     if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || found.length >= NOT_INS_MAX) continue;
     const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
     const [value] = nodesOf(select['select_list']);
-    if (value === undefined || hasInstead(value) || isRuledOut(value, select)) continue;
+    // Of a list that was given, its author knows.
+    const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
+    if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select)) continue;
     const written = fieldText(value);
     const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
     found.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
