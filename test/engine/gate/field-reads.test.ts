@@ -257,10 +257,8 @@ describe('what cannot be meant', () => {
     ["SELECT split(_id, '.')[0] FROM inv", '(…)[0] is always null: the items of a list count from 1'],
     ["SELECT count(*) FROM plain WHERE typeof(n) = 'VARCHAR'", "TYPEOF is never 'VARCHAR': it gives int,"],
     ["SELECT typeof(n) IN ('BIGINT', 'int') FROM plain", "TYPEOF is never 'BIGINT'"],
-    [
-      "SELECT 1 FROM plain WHERE _id ~ 'part'",
-      "~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, 'part')",
-    ],
+    ["SELECT 1 FROM plain WHERE _id ~ 'part'", "~ fits only if the whole text does: regexp_matches(x, 'part')"],
+    ["SELECT 1 FROM plain WHERE _id SIMILAR TO 'part%'", 'write .* for %, and . for _'],
     ["SELECT 1 FROM plain WHERE _id !~ '^part'", "regexp_matches(x, '^part')"],
     ["SELECT 1 FROM rates WHERE o->'k' LIKE 'y%'", "(o->'k') is JSON: to LIKE its text has quotes around it"],
     ['SELECT count(*) FROM (SELECT DISTINCT * FROM plain)', 'SELECT DISTINCT * compares whole documents'],
@@ -316,13 +314,14 @@ describe('what cannot be meant', () => {
     'SELECT n FROM plain WHERE 1 NOT IN (SELECT n FROM plain WHERE n IS NOT NULL)',
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
     "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
+    "SELECT 1 FROM plain WHERE _id SIMILAR TO 'a(b|c)' OR _id NOT SIMILAR TO 'a_[0-9]+'",
     'SELECT lines[1] FROM inv',
     "SELECT 1 FROM rates WHERE o->'k' LIKE '%y%' OR o->'k' LIKE '1%'",
     "SELECT 1 FROM plain WHERE _id ~ '.*part.*' AND _id ~ '^whole$' AND regexp_full_match(_id, 'whole')",
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
-        / is (?:always null|never|JSON)|~ and|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(warning),
+        / is (?:always null|never|JSON)|~ fits|SIMILAR|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(warning),
       ),
     ).toEqual([]);
   });

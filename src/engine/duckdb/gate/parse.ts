@@ -181,7 +181,7 @@ export async function admit(
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
   const ofRows = [...passed.setOperations.warnings, ...passed.wholeRows];
-  const traps = trapWarnings(passed.tree, passed.tables);
+  const traps = trapWarnings(passed.tree, passed.tables, statement.body);
   const warnings = [...readWarnings(passed.reads, passed.tables), ...ofRows, ...traps];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);

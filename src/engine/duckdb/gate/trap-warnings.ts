@@ -1,6 +1,6 @@
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantOf, constantText, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 import { comparedWithNull } from './nulls.ts';
 
 /*
@@ -12,15 +12,15 @@ const WARNINGS_MAX = 3;
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
 
-/** What the author of a statement should know of it. */
-export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): string[] {
+/** What the author of a statement, of which `body` is the text, should know of it. */
+export function trapWarnings(tree: unknown, tables: readonly NamedTable[], body: string): string[] {
   const warnings = new Set<string>();
   for (const node of nodesIn(tree)) {
     if (warnings.size >= WARNINGS_MAX) break;
     const warning =
       firstOfNone(node, tables) ??
       engineType(node) ??
-      wholeText(node) ??
+      wholeText(node, body) ??
       zonedTwice(node, tables) ??
       comparedWithNull(node);
     if (warning !== undefined) warnings.add(warning);
@@ -89,13 +89,27 @@ function engineType(node: Node): string | undefined {
   return `TYPEOF is never '${name}': it gives int, float, string, bool, array, object and the like. The engine's name of a type is upper(pg_typeof(x)).`;
 }
 
-/** `x ~ 'part'`, which in PostgreSQL finds the part. */
-function wholeText(node: Node): string | undefined {
+/** `x ~ 'part'`, which in PostgreSQL finds the part, and `x SIMILAR TO 'part%'`, which is standard SQL. */
+function wholeText(node: Node, body: string): string | undefined {
   if (textOf(node['function_name']) !== 'regexp_full_match') return undefined;
   const [text, pattern] = nodesOf(node['children']);
   // The operator stands behind its text, or has no place; a call before it.
   const isOperator = !(Number(node['query_location']) < Number(text?.['query_location']));
   const part = constantText(pattern);
-  if (!isOperator || part === undefined || /^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
-  return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+  if (!isOperator || part === undefined || pattern === undefined) return undefined;
+  if (isSimilarTo(pattern, body))
+    // Whoever writes what only regular expressions have knows of them.
+    return /^[^.\\[]*[%_][^.\\[]*$/.test(part)
+      ? `SIMILAR TO takes a regular expression, to which % and _ are themselves: write .* for %, and . for _.`
+      : undefined;
+  if (/^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
+  return `~ fits only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+}
+
+const OPERATOR_BYTES = 200;
+
+function isSimilarTo(pattern: Node, body: string): boolean {
+  const at = offsetOf(pattern) ?? 0;
+  const before = Buffer.from(body).toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
+  return /\bto\s*$/i.test(before);
 }
