@@ -277,6 +277,14 @@ describe('what cannot be meant', () => {
       'SELECT _id FROM plain WHERE 7 NOT IN (SELECT m.o.k FROM mixed m)',
       'in some documents: add WHERE m.o.k IS NOT NULL',
     ],
+    ['SELECT _id FROM plain WHERE n IN (SELECT n FROM inv)', 'n in IN (SELECT n …) is a field of the query around it'],
+    ['SELECT count(n > 1) FROM plain', 'count(condition) counts the rows where it does not hold, too'],
+    ['SELECT count(CASE WHEN n > 1 THEN 1 ELSE 0 END) FROM plain', 'count(CASE … ELSE …) counts'],
+    [
+      'SELECT extract(year FROM _event_time), week(_event_time), count(*) FROM plain GROUP BY ALL',
+      'Beside week(x) use isoyear(x).',
+    ],
+    ["SELECT strftime(_event_time, '%Y-W%V') FROM plain", 'Write %G instead of %Y.'],
     ['SELECT _id FROM plain WHERE n = NULL', '= NULL is never true: write n IS NULL.'],
     ['SELECT _id FROM plain p WHERE NULL <> p.o.p', '<> NULL is never true: write p.o.p IS NOT NULL.'],
     ['SELECT _id FROM plain WHERE n NOT IN (1, NULL)', 'NOT IN (…, NULL) is never true'],
@@ -315,13 +323,18 @@ describe('what cannot be meant', () => {
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
     "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
     "SELECT 1 FROM plain WHERE _id SIMILAR TO 'a(b|c)' OR _id NOT SIMILAR TO 'a_[0-9]+'",
+    'SELECT _id FROM inv i WHERE _id IN (SELECT _id FROM plain) OR 1 IN (SELECT i.lines[1].price FROM plain)',
+    'SELECT count(CASE WHEN n > 1 THEN 1 END), count(n), count(DISTINCT n > 1) FROM plain',
+    "SELECT year(_event_time), isoyear(_event_time), week(_id::DATE), strftime(_event_time, '%G-W%V %Y-%m-%d') FROM plain WHERE false GROUP BY ALL",
     'SELECT lines[1] FROM inv',
     "SELECT 1 FROM rates WHERE o->'k' LIKE '%y%' OR o->'k' LIKE '1%'",
     "SELECT 1 FROM plain WHERE _id ~ '.*part.*' AND _id ~ '^whole$' AND regexp_full_match(_id, 'whole')",
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
-        / is (?:always null|never|JSON)|~ fits|SIMILAR|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(warning),
+        / is (?:always null|never|JSON)|~ fits|around it|counts|isoyear|%G|SIMILAR|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(
+          warning,
+        ),
       ),
     ).toEqual([]);
   });

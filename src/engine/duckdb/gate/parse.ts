@@ -180,9 +180,13 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const ofRows = [...passed.setOperations.warnings, ...passed.wholeRows];
   const traps = trapWarnings(passed.tree, passed.tables, statement.body);
-  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofRows, ...traps];
+  const warnings = [
+    ...readWarnings(passed.reads, passed.tables),
+    ...passed.setOperations.warnings,
+    ...passed.told,
+    ...traps,
+  ];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, namesVersion };

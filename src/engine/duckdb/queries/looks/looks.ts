@@ -5,6 +5,7 @@ import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { json } from './json.ts';
+import { restsOfDays } from './last-days.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { nulls } from './nulls.ts';
 import { orders } from './orders.ts';
@@ -23,6 +24,7 @@ const LOOKS: readonly Look[] = [
   shortYears,
   replacedPoints,
   epochUnits,
+  restsOfDays,
   zones,
   json,
   farTimes,
