@@ -63,14 +63,14 @@ function yearOfWeek(select: Node): string | undefined {
   const parts = new Map<string, Set<string>>();
   for (const item of [...nodesOf(select['select_list']), ...nodesOf(select['group_expressions'])]) {
     const [part, of] = partIn(item);
-    if (of === undefined) continue;
+    if (of === undefined || !(part === 'year' || WEEKS.test(part))) continue;
     const text = JSON.stringify(of, (key, value: unknown) =>
       key === 'query_location' || key === 'alias' ? undefined : value,
     );
     const known = parts.get(text) ?? new Set();
     parts.set(text, known.add(part));
   }
-  const isMixed = [...parts.values()].some((names) => names.has('year') && [...names].some((name) => WEEKS.test(name)));
+  const isMixed = [...parts.values()].some((names) => names.has('year') && names.size > 1);
   return isMixed
     ? `Weeks are ISO weeks, and year(x) is not their year: ${LAST_DAYS}. Beside week(x) use isoyear(x).`
     : undefined;

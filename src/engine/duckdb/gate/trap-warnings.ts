@@ -99,7 +99,7 @@ function wholeText(node: Node, body: string): string | undefined {
   if (!isOperator || part === undefined || pattern === undefined) return undefined;
   if (isSimilarTo(pattern, body))
     // Whoever writes what only regular expressions have knows of them.
-    return /^[^.\\[]*[%_][^.\\[]*$/.test(part)
+    return /[%_]/.test(part) && !/[.\\[]/.test(part)
       ? `SIMILAR TO takes a regular expression, to which % and _ are themselves: write .* for %, and . for _.`
       : undefined;
   if (/^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
@@ -111,5 +111,5 @@ const OPERATOR_BYTES = 200;
 function isSimilarTo(pattern: Node, body: string): boolean {
   const at = offsetOf(pattern) ?? 0;
   const before = Buffer.from(body).toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
-  return /\bto\s*$/i.test(before);
+  return /\bto$/i.test(before.trimEnd());
 }
