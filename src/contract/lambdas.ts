@@ -36,7 +36,7 @@ export const QueryLambdaVersion = resource({
   warnings: z
     .array(z.string())
     .describe(
-      'With INVALID_SQL: why the SQL does not bind now; of what was just posted: defaults that its SQL does not use',
+      'With INVALID_SQL: why the SQL does not bind now; of what was just posted: what is odd about its SQL and defaults',
     ),
 });
 export type QueryLambdaVersion = z.infer<typeof QueryLambdaVersion>;

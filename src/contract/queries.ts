@@ -66,6 +66,7 @@ export const ValidationResult = resource({
   views: z.array(z.string()),
   name: z.array(z.string()).describe('Collections and aliases together'),
   parameters: z.array(z.string()).describe('Names of the parameters the SQL uses'),
+  warnings: z.array(z.string()).describe('Those of a query that its SQL tells; absent where there is nothing to say'),
 });
 export type ValidationResult = z.infer<typeof ValidationResult>;
 

@@ -38,6 +38,8 @@ export interface Inspection {
   missing: string[];
   /** Why the statement does not bind; null if it does. */
   unbound: Unbound | null;
+  /** Of those of a query, what the statement, the types of fields and the parameters tell without the data. */
+  warnings: string[];
 }
 
 export interface Unbound {

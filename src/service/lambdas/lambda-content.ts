@@ -20,14 +20,14 @@ const HASH_LENGTH = 16;
 
 /**
  * Checks the SQL of a new version like that of a query. Collections and columns need not exist: `unbound` then has the
- * reason. `unused` lists defaults that the SQL does not use. Throws `query_error` for SQL that does not parse or is not
+ * reason. `warnings` are to be told with the answer. Throws `query_error` for SQL that does not parse or is not
  * allowed, and `invalid_input` for a default that does not fit its type; `what` is the operation, as after "Cannot".
  */
 export async function checkSql(
   ctx: CallContext,
   what: string,
   sql: LambdaSql,
-): Promise<CheckedSql & { unused: string[] }> {
+): Promise<CheckedSql & { warnings: string[] }> {
   const defaultParameters = sql.default_parameters ?? [];
   await checkParameters(what, 'sql.default_parameters', defaultParameters);
   const { namesVersion } = ctx.engine;
@@ -46,15 +46,19 @@ export async function checkSql(
     unbound: unboundText(found.unbound),
     // Names that changed meanwhile may not be those that it was bound to.
     boundOn: namesVersion === ctx.engine.namesVersion ? ctx.lambdaStates.basisOf(names) : null,
-    unused: defaultParameters.map(({ name }) => name).filter((name) => !used.has(name.toLowerCase())),
+    // A default parameter that the SQL does not use is most likely misspelled.
+    warnings: [
+      ...defaultParameters
+        .filter(({ name }) => !used.has(name.toLowerCase()))
+        .map(({ name }) => `Default parameter "${name}" is not used by the SQL.`),
+      ...found.warnings,
+    ],
   };
 }
 
-/** The answer to posted SQL, with warnings: a default parameter that it does not use is most likely misspelled. */
-export function withUnused(version: QueryLambdaVersion, unused: readonly string[]): QueryLambdaVersion {
-  if (unused.length === 0) return version;
-  const warnings = unused.map((name) => `Default parameter "${name}" is not used by the SQL.`);
-  return { ...version, warnings: [...(version.warnings ?? []), ...warnings] };
+/** The answer to posted SQL, with warnings. */
+export function withWarnings(version: QueryLambdaVersion, warnings: readonly string[]): QueryLambdaVersion {
+  return warnings.length === 0 ? version : { ...version, warnings: [...(version.warnings ?? []), ...warnings] };
 }
 
 /**

@@ -7,7 +7,7 @@ import { requireWorkspace } from '../catalog/not-found.ts';
 import type { LambdaRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { deletionBy, versionDeletion } from '../trash/trash-entries.ts';
-import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
+import { checkSql, descriptionOf, postVersion, withWarnings } from './lambda-content.ts';
 import { findLambda, requireLambda, requireVersion, versionOf, versionsOf } from './lambda-records.ts';
 import { toVersion, toVersions } from './lambda-views.ts';
 import { refuseTaken } from './lambdas.ts';
@@ -53,7 +53,7 @@ export async function createLambdaVersion(
     const posted = postVersion(catalog, { workspace, name }, lambda, content, ctx.caller.user.email);
     return { changes: posted.changes, result: posted.version };
   });
-  return withUnused(await toVersion(ctx, version), given?.unused ?? []);
+  return withWarnings(await toVersion(ctx, version), given?.warnings ?? []);
 }
 
 /** The versions of a Query Lambda, newest first (docs/api.md #38). */

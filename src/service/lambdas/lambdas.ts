@@ -7,7 +7,7 @@ import { aliasesNaming } from '../collections/dependents.ts';
 import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext } from '../context.ts';
 import { deletionBy, lambdaDeletion } from '../trash/trash-entries.ts';
-import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
+import { checkSql, descriptionOf, postVersion, withWarnings } from './lambda-content.ts';
 import {
   allLambdas,
   findLambda,
@@ -32,14 +32,14 @@ export async function createLambda(ctx: CallContext, input: ParsedInput<'createL
   };
   // Before the SQL is checked: an error in the name comes first, whatever the SQL is.
   refuse();
-  const { unused, ...sql } = await checkSql(ctx, `create Query Lambda "${input.name}"`, input.sql);
+  const { warnings, ...sql } = await checkSql(ctx, `create Query Lambda "${input.name}"`, input.sql);
   const content = { description: descriptionOf(input.description), ...sql };
   const version = await catalog.change(() => {
     refuse();
     const posted = postVersion(catalog, input, undefined, content, ctx.caller.user.email);
     return { changes: posted.changes, result: posted.version };
   });
-  return withUnused(await toVersion(ctx, version), unused);
+  return withWarnings(await toVersion(ctx, version), warnings);
 }
 
 /** Deletes a Query Lambda with its versions and tags, into the trash (docs/api.md #36). */

@@ -73,6 +73,7 @@ export async function validateQuery(
     views: [],
     name: [...found.collections, ...found.aliases],
     parameters: found.parameters,
+    ...(found.warnings.length === 0 ? {} : { warnings: found.warnings }),
   };
 }
 

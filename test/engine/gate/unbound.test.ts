@@ -18,6 +18,7 @@ describe('inspect() with allowUnbound', () => {
       parameters: ['x'],
       missing: [],
       unbound: null,
+      warnings: [],
     });
   });
 

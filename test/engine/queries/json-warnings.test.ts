@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonValue } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
 
@@ -13,7 +14,8 @@ beforeAll(async () => {
     't',
     [9, 12.4, 12].map((k, at) =>
       doc(String(at), {
-        payload: JSON.stringify({ k, two: 10 + at, name: `n${at}`, nested: { v: 7, 'a b': k } }),
+        code: `7011${at}`,
+        payload: JSON.stringify({ k, zip: `7011${at}`, two: 10 + at, name: `n${at}`, nested: { v: 7, 'a b': k } }),
         attrs: { color: at === 0 ? 'red' : 'blue', weight: k },
         n: at,
         o: { a: at, b: 'x' },
@@ -30,6 +32,45 @@ afterAll(async () => {
 const K = 'JSON_PARSE(payload).k';
 
 describe('JSON that a statement computes', () => {
+  const quotes = (of: string, other: string) =>
+    `${of} is JSON, in which a text has quotes, so it differs from ${other}: (${of}->>'$') compares without them.`;
+  const rounded = (of: string) =>
+    `${of} is JSON, and rounded to compare it with an integer: CAST(${of} AS DOUBLE) compares what it is.`;
+  const zip = 'json_parse(payload).zip';
+
+  test.each<[string, string[]]>([
+    [`${zip} = '70111'`, [quotes(zip, "'70111'")]],
+    [`${zip} IN ('70111', '70112') OR '70111' <> ${zip}`, [quotes(zip, "'70111'")]],
+    [`${zip} = code`, [quotes(zip, 'the text beside it')]],
+    ['json_parse(d.payload).k = d.n', [rounded('json_parse(d.payload).k')]],
+    ['json_parse(payload).k BETWEEN n AND n::INT + 1', [rounded('json_parse(payload).k')]],
+    // Integers beside integers, numbers beside fractions, a number that was written as text, JSON as it is written.
+    [`json_parse(payload).two = n AND json_parse(payload).k > n::DOUBLE AND json_parse(payload).two = '12'`, []],
+    [`${zip} = '"70111"' OR (${zip}->>'$') = '70111'`, []],
+  ])('is told where it is compared with what it is not: %s', async (condition, warnings) => {
+    expect((await engine.query({ sql: `SELECT count(*) FROM docs d WHERE ${condition}` })).warnings).toEqual(warnings);
+  });
+
+  test('is told where a parameter is none of it', async () => {
+    const asked = async (sql: string, type: string, value: JsonValue) =>
+      (await engine.query({ sql, parameters: [{ name: 'p', type, value }] })).warnings;
+    const sql = `SELECT n FROM docs WHERE ${zip} = :p`;
+    expect(await asked(sql, 'string', '70111')).toEqual([quotes(zip, "'70111'")]);
+    expect(await asked(sql, 'string', '"70111"')).toEqual([]);
+    expect(await asked(`SELECT n FROM docs WHERE ${K} = :p`, 'int', 12)).toEqual([rounded('json_parse(payload).k')]);
+    expect(await asked(`SELECT n FROM docs WHERE ${K} = :p`, 'float', 12)).toEqual([]);
+  });
+
+  test('has texts that stand in for it', async () => {
+    const sql = `SELECT coalesce(JSON_PARSE(payload).none, 'a'), CASE WHEN n = 0 THEN JSON_PARSE(payload).name ELSE 'b' END,
+      nullif(JSON_PARSE(payload).name, 'n2') FROM docs ORDER BY n`;
+    expect((await engine.query({ sql })).rows).toEqual([
+      ['a', 'n0', 'n0'],
+      ['a', 'b', 'n1'],
+      ['a', 'b', null],
+    ]);
+  });
+
   test('compares with a literal as what it holds', async () => {
     const conditions: [string, number][] = [
       [`${K} > 9.5`, 2],
@@ -37,12 +78,12 @@ describe('JSON that a statement computes', () => {
       [`${K} = 12`, 1],
       [`12 <= ${K}`, 2],
       [`${K} BETWEEN 9 AND 12.3`, 2],
-      [`${K} IN (9, 12.4, NULL)`, 2],
+      [`${K} IN (9, 12.4)`, 2],
       [`${K} > -3`, 3],
       ["JSON_PARSE(payload).name = 'n1'", 1],
       ["JSON_PARSE(payload).name <> ''", 3],
       ["JSON_PARSE(payload).name NOT IN ('n1', 'n2')", 1],
-      ["JSON_PARSE(payload).name IN ('n1', 'n2', NULL)", 2],
+      ["JSON_PARSE(payload).name IN ('n1', 'n2')", 2],
       ["json_extract(payload, '$.name') <> 'n1'", 2],
       ["attrs->'color' = 'red'", 1],
       ["'red' <> attrs->'color'", 2],

@@ -51,6 +51,8 @@ function orderOf(n: number) {
     short: `${two((n % 27) + 1)}/${two((n % 12) + 1)}/${two(23 + (n % 2))}`,
     compact: `202507${two((n % 27) + 1)}`,
     code: `A${n}`,
+    lot: `${n + 1}E${n % 4}`,
+    charge: `${n % 9}.5E+0${n % 4}`,
     sku: `SKU-${three}`,
     po: `PO-${n + 950}`,
     gate: `A-${n}`,
@@ -186,6 +188,7 @@ test.each([
   ['SELECT _id FROM orders WHERE total_price = (SELECT max(total_price) FROM orders)', 'total_price'],
   ['SELECT count(*) FROM orders a JOIN orders b ON b.total_price > a.total_price', 'b.total_price'],
   ["SELECT greatest(total_price, '5') FROM orders", 'total_price'],
+  ['SELECT max(charge) FROM orders', 'charge'],
   ["SELECT max(coalesce(total_price, '0')) FROM orders", 'total_price'],
   ["SELECT max(CASE WHEN amount > 3 THEN total_price ELSE '0' END) FROM orders", 'total_price'],
   ['SELECT max(gaps) FROM orders', 'gaps'],
@@ -249,7 +252,7 @@ test.each([
 
 test.each([
   'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
-  'SELECT max(title), max(phone), max(address), min(empty) FROM orders',
+  'SELECT max(title), max(phone), max(address), min(empty), max(lot) FROM orders',
   'SELECT max(seat), max(file), max(ratio), max(film), max(street), max(hour24) FROM orders',
   'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, address',
   "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.02.0' AND iso > '2025-07-03'",

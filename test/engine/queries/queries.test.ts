@@ -313,6 +313,7 @@ describe('inspect()', () => {
       parameters: ['b', 'a'],
       missing: [],
       unbound: null,
+      warnings: [],
     };
     const parameters = [
       { name: 'a', value: 1 },

@@ -74,3 +74,23 @@ test('the expression that is named gives the days of the documents', async () =>
   const sql = "SELECT CAST(t AT TIME ZONE 'Etc/GMT-2' AS DATE) FROM zoned ORDER BY _id";
   expect((await engine.query({ sql })).rows).toEqual([['2024-06-01'], ['2024-06-02'], ['2024-06-02']]);
 });
+
+const restOf = (x: string, day = '01', next = '02') =>
+  `${x} up to '2024-06-${day}' ends at its first moment, and leaves out the rest of that day: ${x} < '2024-06-${next}' has all of it.`;
+
+test.each<[string, string[]]>([
+  ["utc BETWEEN '2024-05-01' AND '2024-06-01'", [restOf('utc')]],
+  ["DATE '2024-06-01' >= z.plain", [restOf('z.plain')]],
+  // None of that day, a moment, what ends before it, and what is a day.
+  ["utc <= '2024-06-02' AND utc <= '2024-06-01T00:00:00Z' AND utc < '2024-06-01'", []],
+  ["CAST(utc AS DATE) <= '2024-06-01'", []],
+])('the rest of a last day is told: %s', async (condition, said) => {
+  expect(await warningsOf(`SELECT _id FROM zoned z WHERE ${condition}`)).toEqual(said);
+});
+
+test('the rest of a last day is told of text, and of what a parameter has', async () => {
+  const parameters = [{ name: 'to', type: 'string', value: '2024-06-01' }];
+  const asked = async (of: string) =>
+    (await engine.query({ sql: `SELECT _id FROM ${of} WHERE utc <= :to`, parameters })).warnings;
+  expect([await asked('texts'), await asked('zoned')]).toEqual([[restOf('utc')], [restOf('utc')]]);
+});

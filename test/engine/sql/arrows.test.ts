@@ -32,6 +32,7 @@ test.each<[string, string[]]>([
   ["n < 9 AND CAST(o AS JSON)->>'k' LIKE 'x%'", ['1']],
   ["n < 9 AND to_json(o)->>'k' || 'z' = 'xz'", ['1']],
   ["n < 9 AND (to_json(o))->>'k' = 'x'", ['1']],
+  ["n < 9 AND to_json(o).l[0].k->>'$' = 'a' AND (to_json({o: o}).o.k->>'$') = 'x'", ['1']],
   ["n < 9 AND if(o->>'k' = 'x', o->'k' = '\"x\"', false)", ['1']],
   ["n < 9 AND docs.o -> 'k' = '\"x\"'", ['1']],
   ["CASE WHEN n < 9 THEN o END->>'k' = 'x'", ['1']],

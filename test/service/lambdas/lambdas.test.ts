@@ -62,6 +62,14 @@ describe('createLambda', () => {
     expect(again.body.data).toMatchObject({ version: listed.version, warnings });
   });
 
+  it('warns of a list that IN takes for one value', async () => {
+    const query = 'SELECT n FROM orders WHERE n NOT IN (1, :ns)';
+    const sql = { query, default_parameters: [{ name: 'ns', type: 'array', value: '[2, 3]' }] };
+    expect((await api.create('listed', query, { sql })).body.data.warnings).toEqual([
+      'IN (:ns) takes values one by one, and "ns" is a list: write x <> ALL(:ns).',
+    ]);
+  });
+
   it.each(['taken', 'Taken'])('the name %s is taken', async (name) => {
     await api.create('taken', 'SELECT 1');
     const answer = await api.create(name, 'SELECT 2');

@@ -217,6 +217,21 @@ describe('validateQuery', () => {
     });
   });
 
+  it('tells what a query would, as far as the SQL says it', async () => {
+    const query = 'SELECT DISTINCT * FROM c WHERE n = NULL OR n IN (:list)';
+    const parameters = [{ name: 'list', type: 'array', value: [1] }];
+    const answer = await service.call('POST', VALIDATIONS, { sql: { query, parameters } });
+    expect(answer.body.warnings).toEqual([
+      'IN (:list) takes values one by one, and "list" is a list: write x = ANY(:list).',
+      expect.stringMatching(/^SELECT DISTINCT \* compares whole documents/),
+      '= NULL is never true: write n IS NULL.',
+    ]);
+    const json = { query: "SELECT max(to_json(n)) FROM c UNION ALL SELECT min(o) FROM (SELECT {'a': n} AS o FROM c)" };
+    expect((await service.call('POST', VALIDATIONS, { sql: json })).body.warnings).toEqual([
+      expect.stringMatching(/^A value is JSON|to_json\(n\) is JSON/),
+    ]);
+  });
+
   it('takes the switch in the body too', async () => {
     expect((await service.call('POST', VALIDATIONS, { sql, parameters: true })).status).toBe(200);
   });

@@ -21,7 +21,9 @@ import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { jsonUses } from './json-values.ts';
+import { lastDays } from './last-days.ts';
 import { layerOn, lookUp } from './layered.ts';
+import { notIns } from './nulls.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -31,9 +33,11 @@ import { createRelations } from './query-columns.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
+import { slips } from './slips.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { timeComparisons } from './time-comparisons.ts';
 import { NO_USES, valueUses } from './value-uses.ts';
+import { wholeRows } from './whole-rows.ts';
 import { checkWidths } from './widths.ts';
 
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
@@ -384,8 +388,14 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     timeComparisons: ofTimes,
-    valueUses: { ...ofTexts, json: ofJson.uses },
+    valueUses: {
+      ...ofTexts,
+      json: ofJson.uses,
+      notIns: notIns(node, walk.relations),
+      lastDays: lastDays(node, walk.relations),
+    },
     setOperations: setOperations(node, walk.relations),
+    told: [...wholeRows(node, walk.relations), ...slips(node, walk.relations)],
     plain,
     described: readDescribed(statement, node, walk.relations.tables),
     columnNames: ownNames,

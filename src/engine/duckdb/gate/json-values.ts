@@ -30,12 +30,16 @@ export interface JsonSource {
   within: string;
 }
 
-/** JSON whose text is put in order, or is given to a function of text. */
+/** What JSON is compared with for being the same: text, which has no quotes, or an integer, to which it is rounded. */
+export type JsonBeside = { text: string | undefined } | 'integer' | { parameter: string };
+
+/** JSON whose text is put in order, is given to a function of text, or is compared. */
 export interface JsonUse {
   /** As SQL, if that is short. */
   written: string | undefined;
-  /** The function of text; undefined: its values are put in order. */
+  /** The function of text; undefined: its values are put in order, or compared. */
   call: string | undefined;
+  beside: JsonBeside | undefined;
   /** Undefined: it is made of something else than one field. */
   source: JsonSource | undefined;
 }
@@ -106,6 +110,7 @@ export function jsonUses(
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
     noteCompared(walk, node, scope);
+    respellInstead(walk, node, scope);
     noteCall(walk, node, scope);
     noteSorted(walk, node, scope);
   }
@@ -133,17 +138,55 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
     const others = all.filter((one) => !isNull(one));
     const constants = others.filter((one): one is Node => isNode(one) && one['class'] === 'CONSTANT');
     const isOrder = IS_ORDER.test(textOf(node['type']));
-    if (constants.length === 0 && !isOrder) continue;
     const json = jsonIn(walk, side, scope);
     if (json.length === 0) continue;
     const isNumber = constants.every((one) => isNumberType(typeOfConstant(one)));
     const isText = constants.every((one) => typeOfConstant(one) === 'VARCHAR');
     if (constants.length === others.length && (isNumber || isText))
       for (const one of constants) respell(walk, one, isNumber);
+    for (const one of others) {
+      const beside = besideOf(walk, one, scope);
+      if (beside !== undefined) note(walk, side, json, { beside });
+    }
     const beside = others.filter((one) => !constants.includes(one as Node));
     const isOfTexts = constants.length > 0 ? isText : beside.some((one) => jsonIn(walk, one, scope).length > 0);
     if (isOrder && isOfTexts) note(walk, side, json);
   }
+}
+
+const IS_INTEGER = /^U?(?:(?:BIG|HUGE|SMALL|TINY)?INT|INTEGER)$/i;
+/** A text that is itself JSON, but none of a text, an object or a list: of those the author knows what they are. */
+const OTHER_JSON = /^(?:-?\d|true$|false$)/;
+
+export const besideText = (text: string) => (OTHER_JSON.test(text) && isJson(text) ? { text } : undefined);
+
+/** What JSON is beside that the engine would make JSON, or to which it would round it. */
+function besideOf({ origins }: Walk, node: unknown, scope: Scope | undefined): JsonBeside | undefined {
+  const text = constantText(node);
+  if (text !== undefined) return besideText(text);
+  if (!isNode(node) || node['class'] === 'CONSTANT') return undefined;
+  if (node['class'] === 'PARAMETER') return { parameter: foldName(textOf(node['identifier'])) };
+  const leaves = leavesOf(origins, node, scope);
+  const types = leaves.map((leaf) => (isField(leaf) ? leaf.type : typeOfComputed(leaf.node)));
+  if (types.length === 0) return undefined;
+  if (types.every((type) => type === 'VARCHAR')) return { text: undefined };
+  return types.every((type) => IS_INTEGER.test(type)) ? 'integer' : undefined;
+}
+
+const typeOfComputed = (node: Node) => (node['class'] === 'CAST' ? castType(node['cast_type']) : '');
+
+/** Texts that stand in for JSON, by coalesce(), CASE or nullif(), as JSON. */
+function respellInstead(walk: Walk, node: Node, scope: Scope | undefined): void {
+  const isAny = node['type'] === 'OPERATOR_COALESCE' || foldName(textOf(node['function_name'])) === 'nullif';
+  const isCase = node['class'] === 'CASE';
+  if (!isAny && !isCase) return;
+  const all = isAny
+    ? nodesOf(node['children'])
+    : nodesOf([...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']]);
+  const texts = all.filter((one) => one['class'] === 'CONSTANT' && !isNull(one));
+  const others = all.filter((one) => one['class'] !== 'CONSTANT');
+  if (texts.length === 0 || others.length === 0 || texts.some((one) => typeOfConstant(one) !== 'VARCHAR')) return;
+  if (others.every((one) => jsonIn(walk, one, scope).length > 0)) for (const one of texts) respell(walk, one, false);
 }
 
 const isNull = (node: unknown) => isNode(node) && isNode(node['value']) && node['value']['is_null'] === true;
@@ -217,7 +260,7 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
         : [0, 0];
   for (const one of children.slice(...places)) note(walk, one, jsonIn(walk, one, scope));
   if (OF_TEXT.has(name) && !(OPERATORS.has(name) && isWithin(constantText(children[1]))))
-    for (const one of children) note(walk, one, jsonIn(walk, one, scope), OPERATORS.get(name) ?? name);
+    for (const one of children) note(walk, one, jsonIn(walk, one, scope), { call: OPERATORS.get(name) ?? name });
   const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
   for (const { expression } of nodesOf(orders)) note(walk, expression, jsonIn(walk, expression, scope));
 }
@@ -237,7 +280,12 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
   }
 }
 
-function note(walk: Walk, node: unknown, json: readonly Leaf[], call?: string): void {
+function note(
+  walk: Walk,
+  node: unknown,
+  json: readonly Leaf[],
+  { call, beside }: Partial<Pick<JsonUse, 'call' | 'beside'>> = {},
+): void {
   const [leaf] = json;
   // Of a field that is JSON itself, `field-reads.ts` tells.
   if (
@@ -252,9 +300,12 @@ function note(walk: Walk, node: unknown, json: readonly Leaf[], call?: string): 
   const written = writtenOf(node);
   const source = json.length > 1 ? undefined : sourceOf(walk.origins, leaf, '');
   const isKnown = walk.found.some(
-    (one) => one.written === written && (one.call === undefined) === (call === undefined),
+    (one) =>
+      one.written === written &&
+      (one.call === undefined) === (call === undefined) &&
+      (one.beside === undefined) === (beside === undefined),
   );
-  if (!isKnown) walk.found.push({ written, call, source });
+  if (!isKnown) walk.found.push({ written, call, beside, source });
 }
 
 /** The key of a pair of ITEMS, which is text; behind another name it is not known. */

@@ -22,8 +22,6 @@ export interface Opened {
   innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know. */
   warnings: readonly string[];
-  /** Further ones, for an answer that is empty. */
-  ifEmpty: readonly string[];
   /** Version of the names that the gate saw. */
   namesVersion: number;
 }
@@ -182,10 +180,14 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const traps = trapWarnings(passed.tree, passed.tables);
-  const ofSets = passed.setOperations.warnings;
-  const warnings = [...readWarnings(passed.reads, passed.tables), ...ofSets, ...traps.always];
+  const traps = trapWarnings(passed.tree, passed.tables, statement.body);
+  const warnings = [
+    ...readWarnings(passed.reads, passed.tables),
+    ...passed.setOperations.warnings,
+    ...passed.told,
+    ...traps,
+  ];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  return { statement, passed, innerNames, warnings, ifEmpty: traps.ifEmpty, namesVersion };
+  return { statement, passed, innerNames, warnings, namesVersion };
 }

@@ -35,6 +35,8 @@ export interface Passed {
   valueUses: ValueUses;
   /** What its UNION, INTERSECT and EXCEPT do with columns of one name. */
   setOperations: SetOperations;
+  /** What is to be said of it, whatever its answer is. */
+  told: readonly string[];
   /** Set if it only picks fields of one collection that has strays. */
   plain: PlainRead | null;
   /** The collection that it asks the fields of: see `describe-fields.ts`. */

@@ -114,7 +114,7 @@ function columnsOfStar(star: Node, from: unknown, relations: Relations): readonl
 }
 
 /** All columns that a FROM brings, those that a join has once by USING once. */
-function allIn(from: unknown, relations: Relations): readonly string[] | undefined {
+export function allIn(from: unknown, relations: Relations): readonly string[] | undefined {
   if (!isNode(from) || from['type'] !== 'JOIN') return relationsIn(from, relations)[0]?.columns;
   const left = allIn(from['left'], relations);
   if (left === undefined || isHalf(from)) return left;

@@ -1,6 +1,7 @@
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantOf, constantText, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import { comparedWithNull } from './nulls.ts';
 
 /*
  * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null.
@@ -11,40 +12,20 @@ const WARNINGS_MAX = 3;
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
 
-/** What the author of a statement should know of it; `ifEmpty`: what may be why its answer is empty, or zero. */
-export function trapWarnings(tree: unknown, tables: readonly NamedTable[]): { always: string[]; ifEmpty: string[] } {
-  const [always, ifEmpty] = [new Set<string>(), new Set<string>()];
+/** What the author of a statement, of which `body` is the text, should know of it. */
+export function trapWarnings(tree: unknown, tables: readonly NamedTable[], body: string): string[] {
+  const warnings = new Set<string>();
   for (const node of nodesIn(tree)) {
-    if (always.size < WARNINGS_MAX) {
-      const warning =
-        firstOfNone(node, tables) ??
-        engineType(node) ??
-        wholeText(node) ??
-        zonedTwice(node, tables) ??
-        wholeDocuments(node);
-      if (warning !== undefined) always.add(warning);
-    }
-    const empty = ifEmpty.size < WARNINGS_MAX ? notInNull(node) : undefined;
-    if (empty !== undefined) ifEmpty.add(empty);
+    if (warnings.size >= WARNINGS_MAX) break;
+    const warning =
+      firstOfNone(node, tables) ??
+      engineType(node) ??
+      wholeText(node, body) ??
+      zonedTwice(node, tables) ??
+      comparedWithNull(node);
+    if (warning !== undefined) warnings.add(warning);
   }
-  return { always: [...always], ifEmpty: [...ifEmpty] };
-}
-
-/** `x NOT IN (SELECT y …)`, which holds for nothing once a y is NULL. */
-function notInNull(node: Node): string | undefined {
-  const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
-  if (query?.['subquery_type'] !== 'ANY' || more.length > 0) return undefined;
-  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
-  const [value] = nodesOf(select['select_list']);
-  const path = textsOf(value?.['column_names']);
-  const isRuledOut = [...nodesIn(select['where_clause'])].some(
-    (one) =>
-      one['type'] === 'OPERATOR_IS_NOT_NULL' &&
-      nodesOf(one['children']).some((child) => textsOf(child['column_names']).join('.') === path.join('.')),
-  );
-  if (isRuledOut) return undefined;
-  const shown = path.length === 0 ? 'a value' : path.map(fieldName).join('.');
-  return `NOT IN (SELECT …) holds for nothing if ${shown} is NULL in a row of that SELECT, as where a document lacks it: add WHERE ${path.length === 0 ? '…' : shown} IS NOT NULL to it, or use NOT EXISTS.`;
+  return [...warnings];
 }
 
 /** Functions that give lists. */
@@ -90,34 +71,6 @@ function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefin
   return `${shown} has a zone, so AT TIME ZONE twice takes its time in ${from} for one in ${to}, and shifts the wrong way: ${shown} AT TIME ZONE ${quoteText(to)} is its time there.`;
 }
 
-/** `SELECT DISTINCT *`, and `SELECT * FROM a EXCEPT SELECT * FROM b`. */
-function wholeDocuments(node: Node): string | undefined {
-  const isDistinct = nodesOf(node['modifiers']).some(
-    (one) => one['type'] === 'DISTINCT_MODIFIER' && nodesOf(one['distinct_on_targets']).length === 0,
-  );
-  const isDistinctSelect = isDistinct && isWhole(node);
-  const setting = node['setop_all'] === false ? textOf(node['setop_type']) : '';
-  const isSet = [node['left'], node['right']].every((side) => isNode(side) && isWhole(side));
-  const set = setting.replaceAll('_', ' ');
-  const written = isDistinctSelect ? 'SELECT DISTINCT *' : set !== '' && isSet ? set : undefined;
-  if (written === undefined) return undefined;
-  return `${written} compares whole documents, and no two of a collection are alike, since each has its own _id and its own _event_time: * EXCLUDE (_id, _event_time) leaves them out.`;
-}
-
-/** Whether a query is `SELECT * FROM collection`. */
-function isWhole(node: Node): boolean {
-  const [star, ...more] = nodesOf(node['select_list']);
-  const from = isNode(node['from_table']) ? node['from_table'] : {};
-  return (
-    star?.['class'] === 'STAR' &&
-    more.length === 0 &&
-    nodesOf(star['exclude_list']).length === 0 &&
-    textsOf(star['exclude_list']).length === 0 &&
-    from['type'] === 'BASE_TABLE' &&
-    textOf(from['schema_name']) !== ''
-  );
-}
-
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
 
 /** `TYPEOF(x) = 'VARCHAR'`. */
@@ -136,13 +89,27 @@ function engineType(node: Node): string | undefined {
   return `TYPEOF is never '${name}': it gives int, float, string, bool, array, object and the like. The engine's name of a type is upper(pg_typeof(x)).`;
 }
 
-/** `x ~ 'part'`, which in PostgreSQL finds the part. */
-function wholeText(node: Node): string | undefined {
+/** `x ~ 'part'`, which in PostgreSQL finds the part, and `x SIMILAR TO 'part%'`, which is standard SQL. */
+function wholeText(node: Node, body: string): string | undefined {
   if (textOf(node['function_name']) !== 'regexp_full_match') return undefined;
   const [text, pattern] = nodesOf(node['children']);
   // The operator stands behind its text, or has no place; a call before it.
   const isOperator = !(Number(node['query_location']) < Number(text?.['query_location']));
   const part = constantText(pattern);
-  if (!isOperator || part === undefined || /^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
-  return `~ and SIMILAR TO fit only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+  if (!isOperator || part === undefined || pattern === undefined) return undefined;
+  if (isSimilarTo(pattern, body))
+    // Whoever writes what only regular expressions have knows of them.
+    return /[%_]/.test(part) && !/[.\\[]/.test(part)
+      ? `SIMILAR TO takes a regular expression, to which % and _ are themselves: write .* for %, and . for _.`
+      : undefined;
+  if (/^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
+  return `~ fits only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+}
+
+const OPERATOR_BYTES = 200;
+
+function isSimilarTo(pattern: Node, body: string): boolean {
+  const at = offsetOf(pattern) ?? 0;
+  const before = Buffer.from(body).toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
+  return /\bto$/i.test(before.trimEnd());
 }

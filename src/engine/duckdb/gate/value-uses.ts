@@ -17,7 +17,9 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import type { JsonUse } from './json-values.ts';
+import type { LastDay } from './last-days.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { NotIn } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
 import {
   type AlikeUses,
@@ -89,6 +91,8 @@ export interface ValueUses {
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
+  notIns: readonly NotIn[];
+  lastDays: readonly LastDay[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -117,7 +121,7 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
-export const NO_USES: Omit<ValueUses, 'json'> = {
+export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> = {
   orders: [],
   casts: [],
   epochs: [],
@@ -128,7 +132,7 @@ export const NO_USES: Omit<ValueUses, 'json'> = {
 };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);

@@ -6,6 +6,7 @@ import {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTimeValue,
+  DuckDBTypeId,
   SQLNULL,
   TIME,
   TIMESTAMP,
@@ -17,6 +18,8 @@ import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../con
 import { cut, isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { type Unit, unitOf } from '../sql/corrections/epochs.ts';
+import { foldName } from '../sql/names.ts';
+import { nodesIn, nodesOf, textOf } from '../sql/tree.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
 
 /** Undefined if the type does not accept the value: the caller of a conversion names the parameter. */
@@ -232,6 +235,23 @@ export function unitWarnings(used: readonly string[], given: readonly Parameter[
       `Parameter "${name}" is ${new Date(Number(micros / 1_000n)).toISOString()}: a timestamp counts microseconds. If these are ${unit}, give ${micros * factor}, or ISO text.`,
     ];
   });
+}
+
+/** What is to be said of `x IN (:list)`, which fails once it runs. */
+export function listsInIn(tree: unknown, values: ReadonlyMap<string, Typed>): string[] {
+  const lists = new Map<string, string>();
+  for (const [name, { type }] of values) if (type.typeId === DuckDBTypeId.LIST) lists.set(foldName(name), name);
+  const found = new Set<string>();
+  for (const node of lists.size === 0 ? [] : nodesIn(tree)) {
+    if (node['type'] !== 'COMPARE_IN' && node['type'] !== 'COMPARE_NOT_IN') continue;
+    for (const one of nodesOf(node['children']).slice(1)) {
+      const name = one['class'] === 'PARAMETER' ? lists.get(foldName(textOf(one['identifier']))) : undefined;
+      if (name === undefined) continue;
+      const [sign, each] = node['type'] === 'COMPARE_IN' ? ['=', 'ANY'] : ['<>', 'ALL'];
+      found.add(`IN (:${name}) takes values one by one, and "${name}" is a list: write x ${sign} ${each}(:${name}).`);
+    }
+  }
+  return [...found];
 }
 
 /** Whether a value was given: the type `null` needs none. */

@@ -16,11 +16,10 @@ import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
-import { isEmpty } from './looks/alike.ts';
-import { lookAt } from './looks/looks.ts';
+import { lookAt, lookWithoutData } from './looks/looks.ts';
 import { dataOf } from './looks/samples.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { bindParameters, unitWarnings } from './parameters.ts';
+import { bindParameters, listsInIn, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
@@ -236,14 +235,18 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const asked = { ...read, sql, values, data: dataOf(names, connection) };
     const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
-    const traps = isEmpty(read.rows) ? opened.ifEmpty : [];
-    const ofUnits = unitWarnings(written.parameters, request.parameters);
-    const warnings = [...ofUnits, ...castWarnings(written), ...traps, ...ofValues, ...strays];
+    const warnings = [...statementWarnings(opened, request.parameters), ...ofValues, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };
   return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, knownIn);
 }
+
+/** What is to be told of how a statement was read, and of the parameters that it was given. */
+const statementWarnings = ({ statement }: Opened, parameters: QueryRequest['parameters']) => [
+  ...unitWarnings(statement.parameters, parameters),
+  ...castWarnings(statement),
+];
 
 function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
   const { names } = parts;
@@ -251,10 +254,18 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
   return parts.places.inPlace(request, async (connection, signal, queuedMicros) => {
     const ways = waysOf(parts, request, { connection, signal, queuedMicros });
     let opened: Opened | undefined;
+    let warnings: string[] = [];
     const bind = async (written: Statement) => {
       const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
       const passed = await open(connection, written, names, signal, mayMiss);
       opened = passed;
+      const data = dataOf(names, connection);
+      warnings = [
+        ...statementWarnings(passed, parameters),
+        ...listsInIn(passed.passed.tree, values),
+        ...(await lookWithoutData(passed.passed.valueUses, { sql, values, columns: [], rows: [], data })),
+        ...passed.warnings,
+      ];
       requireCasts(passed, values);
       await check(connection, passed, values, signal);
       return passed;
@@ -271,6 +282,7 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       parameters: statement.parameters,
       missing: [...new Set(missing.map(({ name }) => name))],
       unbound: 'passed' in bound ? null : bound,
+      warnings,
     };
   });
 }

@@ -1,17 +1,25 @@
-import type { JsonUse } from '../../gate/json-values.ts';
-import type { Look, Question } from './look.ts';
+import { besideText, type JsonBeside, type JsonUse } from '../../gate/json-values.ts';
+import { foldName, quoteText } from '../../sql/names.ts';
+import { INTEGER_IDS } from '../../sql/type-kinds.ts';
+import type { Typed } from '../../values/typed-json.ts';
+import type { Asked, Look, Question } from './look.ts';
 import type { SeenText } from './samples.ts';
 
 /*
- * JSON that is put in order, or given to a function of text, by its own text.
+ * JSON that is put in order, compared, or given to a function of text, by its own text.
  */
 
-export const json: Look = (uses) =>
+export const json: Look = (uses, { values }) =>
   uses.json.map(
     (use): Question => ({
       kind: 'json',
       samples: use.source === undefined ? [] : [{ field: use.source, within: use.source.within, types: [] }],
-      said: ([texts]) => (use.call === undefined ? orderSaid(use, texts) : callSaid(use, use.call, texts)),
+      said: ([texts]) =>
+        use.beside !== undefined
+          ? besideSaid(use, use.beside, values, texts)
+          : use.call === undefined
+            ? orderSaid(use, texts)
+            : callSaid(use, use.call, texts),
     }),
   );
 
@@ -37,4 +45,38 @@ function callSaid({ written }: JsonUse, call: string, texts: readonly SeenText[]
   if (texts !== undefined && !texts.some(({ text }) => isText(text))) return undefined;
   const by = /^\w+$/.test(call) && call === call.toLowerCase() ? `${call}()` : call;
   return `${written ?? 'A value'} is JSON: to ${by} its text has quotes around it. Without them: (${x}->>'$').`;
+}
+
+function besideSaid(
+  { written }: JsonUse,
+  beside: JsonBeside,
+  values: Asked['values'],
+  texts: readonly SeenText[] | undefined,
+): string | undefined {
+  const x = written ?? 'x';
+  const other = beside !== 'integer' && 'parameter' in beside ? ofParameter(beside.parameter, values) : beside;
+  if (other === undefined) return undefined;
+  if (other === 'integer') {
+    // What is no number is an error of the engine's.
+    const isWhole = texts?.every(({ text }) => isText(text) || Number.isInteger(Number(text))) ?? true;
+    return isWhole
+      ? undefined
+      : `${x} is JSON, and rounded to compare it with an integer: CAST(${x} AS DOUBLE) compares what it is.`;
+  }
+  if (texts !== undefined && !texts.some(({ text }) => isText(text))) return undefined;
+  const differs = other.text === undefined ? 'the text beside it' : quoteText(other.text);
+  return `${x} is JSON, in which a text has quotes, so it differs from ${differs}: (${x}->>'$') compares without them.`;
+}
+
+/** What a parameter is to JSON that is compared with it. */
+function ofParameter(
+  name: string,
+  values: ReadonlyMap<string, Typed>,
+): Exclude<JsonBeside, { parameter: string }> | undefined {
+  for (const [own, { value, type }] of values) {
+    if (foldName(own) !== name) continue;
+    if (INTEGER_IDS.has(type.typeId)) return 'integer';
+    return typeof value === 'string' ? besideText(value) : undefined;
+  }
+  return undefined;
 }

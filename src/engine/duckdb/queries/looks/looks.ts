@@ -5,7 +5,9 @@ import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { json } from './json.ts';
-import type { Asked, Kind, Look } from './look.ts';
+import { restsOfDays } from './last-days.ts';
+import type { Asked, Kind, Look, Question } from './look.ts';
+import { nulls } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
 
@@ -15,12 +17,14 @@ import { fewTextsOf } from './samples.ts';
  */
 const LOOKS: readonly Look[] = [
   near,
+  nulls,
   alike,
   orders,
   lostByCasts,
   shortYears,
   replacedPoints,
   epochUnits,
+  restsOfDays,
   zones,
   json,
   farTimes,
@@ -29,9 +33,26 @@ const LOOKS: readonly Look[] = [
 /** Warnings of one kind. */
 const WARNINGS_MAX = 3;
 
+/** Those to which the types of fields may be enough. */
+const OF_TYPES: readonly Look[] = [orders, json];
+
 /** What an answer's values have that the author of its statement does not expect. */
-export async function lookAt(uses: ValueUses, asked: Asked): Promise<string[]> {
-  const questions = LOOKS.flatMap((look) => look(uses, asked));
+export const lookAt = (uses: ValueUses, asked: Asked): Promise<string[]> =>
+  answered(
+    LOOKS.flatMap((look) => look(uses, asked)),
+    asked,
+  );
+
+/** What of it a statement and the types of its fields tell, whatever their values are. */
+export function lookWithoutData(uses: ValueUses, asked: Asked): Promise<string[]> {
+  const questions = OF_TYPES.flatMap((look) => look(uses, asked));
+  return answered(
+    questions.filter(({ samples }) => samples.length === 0),
+    asked,
+  );
+}
+
+async function answered(questions: readonly Question[], asked: Asked): Promise<string[]> {
   const samples = questions.flatMap((question) => question.samples);
   const texts = await fewTextsOf(samples, asked.data);
   const said = new Map<string, Kind>();

@@ -79,6 +79,9 @@ function scaleSaid(
   return undefined;
 }
 
+/** A code to which a cast would give an exponent: programs write one with a sign, or a point before it, as others have. */
+const A_CODE = /^\s*\d+E\d+\s*$/i;
+const IN_FULL = /\.|E[-+]/i;
 const ENDS_IN_LETTER = /\p{L}\.?\s*$/u;
 
 function numbersSaid(
@@ -87,7 +90,9 @@ function numbersSaid(
   present: readonly SampledText[],
   other: string | undefined,
 ): Misordered | undefined {
-  const plain = (text: string, isNumber: boolean) => (isNumber ? Number(text.replaceAll('_', '')) : undefined);
+  const hasExponents = present.some(({ text, isNumber }) => isNumber && IN_FULL.test(text));
+  const plain = (text: string, isNumber: boolean) =>
+    isNumber && (hasExponents || !A_CODE.test(text)) ? Number(text.replaceAll('_', '')) : undefined;
   const ways = [
     present.map(({ text, isNumber }) => [text, plain(text, isNumber)] as const),
     // Numbers with units are a scale of their own, or codes such as `12A`.

@@ -69,6 +69,8 @@ export function operandStart(list: TokenList, end: number): number | undefined {
     if (!BEFORE.has(name)) start = pathStart(list, start);
   } else start = pathStart(list, end);
   if (start >= end) return undefined;
+  // A path into what a call gives.
+  if (isMark(list[start], '.')) return operandStart(list, start);
   if (isParameter(list, start - 1)) return start - 1;
   if (isMark(list[start - 1], '::')) return operandStart(list, start - 1);
   const first = wordOf(list[start]);

@@ -1,0 +1,158 @@
+import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
+import { isNode, listOf, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { allIn, queryIn, type Relations } from './query-columns.ts';
+
+/*
+ * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
+ * brings: no two are alike, so DISTINCT leaves all of them, and a join by all that they share is empty.
+ */
+
+const OWN = [ID_COLUMN, TIME_COLUMN];
+const WARNINGS_MAX = 3;
+/** How deeply queries are looked into. */
+const DEPTH_MAX = 30;
+const LEFT_OUT = `* EXCLUDE (${OWN.join(', ')}) leaves them out.`;
+const EACH_ITS_OWN = 'each has its own _id and its own _event_time';
+
+interface Walk {
+  relations: Relations;
+  found: Map<Node, ReadonlySet<NamedTable> | undefined>;
+  depth: number;
+}
+
+/** What is to be said of them. */
+export function wholeRows(tree: Node, relations: Relations): string[] {
+  const warnings = new Set<string>();
+  const walk: Walk = { relations, found: new Map(), depth: 0 };
+  for (const node of relations.tables.size === 0 ? [] : nodesIn(tree)) {
+    if (warnings.size >= WARNINGS_MAX) break;
+    const said = ofSelect(walk, node) ?? ofSet(walk, node) ?? ofNatural(node, relations) ?? ofPivot(walk, node);
+    if (said !== undefined) warnings.add(said);
+  }
+  return [...warnings];
+}
+
+function ofSelect(walk: Walk, select: Node): string | undefined {
+  if (select['type'] !== 'SELECT_NODE') return undefined;
+  const items = nodesOf(select['select_list']);
+  const isDistinct = nodesOf(select['modifiers']).some(
+    ({ type, distinct_on_targets }) => type === 'DISTINCT_MODIFIER' && listOf(distinct_on_targets).length === 0,
+  );
+  const byAll = isDistinct || select['aggregate_handling'] === 'FORCE_AGGREGATES';
+  const { from_table: from, group_expressions: groups } = select;
+  const counted = items.find((item) => item['distinct'] === true && isRow(nodesOf(item['children'])[0], from));
+  const isStarTaken = byAll && !items.some(isUnnest) && items.some(bringsOwn);
+  const isTaken =
+    counted !== undefined ||
+    isStarTaken ||
+    [...nodesOf(groups), ...(byAll ? items : [])].some((one) => isRow(one, from));
+  if (!isTaken || documentsOf(walk, from) === undefined) return undefined;
+  if (isStarTaken)
+    return isDistinct
+      ? `SELECT DISTINCT * compares whole documents, and no two are alike, since ${EACH_ITS_OWN}: ${LEFT_OUT}`
+      : `GROUP BY ALL groups by _id and _event_time, too, which * brings, so each document is a group: ${LEFT_OUT}`;
+  const written = counted && `${textOf(counted['function_name'])}(DISTINCT …)`;
+  return `${written ?? (isDistinct ? 'SELECT DISTINCT' : 'GROUP BY')} of whole documents finds no two alike, since ${EACH_ITS_OWN}: SELECT DISTINCT * EXCLUDE (${OWN.join(', ')}) gives those that differ otherwise.`;
+}
+
+/** Whether an expression is the name of what a FROM reads, which stands for a row of it. */
+function isRow(node: unknown, from: unknown): boolean {
+  if (!isNode(node) || node['class'] !== 'COLUMN_REF' || !isNode(from)) return false;
+  const [name = '', ...more] = textsOf(node['column_names']);
+  return more.length === 0 && foldName(name) === foldName(textOf(from['alias']) || textOf(from['table_name']));
+}
+
+const isUnnest = (item: Node) => foldName(textOf(item['function_name'])) === 'unnest';
+
+/** Whether an item is a star with the columns that each document has of its own. */
+function bringsOwn(item: Node): boolean {
+  if (item['class'] !== 'STAR' || item['expr'] !== undefined) return false;
+  const named = [
+    ...textsOf(item['exclude_list']),
+    ...nodesOf(item['replace_list']).map(({ key }) => textOf(key)),
+    ...nodesOf(item['qualified_exclude_list']).map(({ column }) => textOf(column)),
+    ...nodesOf(item['rename_list']).map(({ key }) => (isNode(key) ? textOf(key['column']) : '')),
+  ];
+  return !named.some((name) => OWN.includes(foldName(name)));
+}
+
+/** UNION, INTERSECT and EXCEPT of documents of different collections. */
+function ofSet(walk: Walk, node: Node): string | undefined {
+  const word = node['type'] === 'SET_OPERATION_NODE' ? textOf(node['setop_type']).replaceAll('_', ' ') : '';
+  if (word === '' || (word.startsWith('UNION') && node['setop_all'] !== false)) return undefined;
+  // Those of one collection are told apart by their ids, as is meant.
+  if (bothOf(walk, node) === undefined) return undefined;
+  return `${word} compares whole documents, and ${EACH_ITS_OWN}, unless it is a copy: ${LEFT_OUT}`;
+}
+
+/** Those of both sides, if no collection is on both. */
+function bothOf(walk: Walk, { left, right }: Node): ReadonlySet<NamedTable> | undefined {
+  const [one, other] = [documentsIn(walk, left), documentsIn(walk, right)];
+  if (one === undefined || other === undefined || [...one].some((table) => other.has(table))) return undefined;
+  return new Set([...one, ...other]);
+}
+
+/** The collections of whose documents the rows of a query are all they have; undefined: they may be something else. */
+function documentsIn(walk: Walk, entry: unknown): ReadonlySet<NamedTable> | undefined {
+  if (!isNode(entry) || walk.depth > DEPTH_MAX) return undefined;
+  if (walk.found.has(entry)) return walk.found.get(entry);
+  walk.found.set(entry, undefined);
+  walk.depth += 1;
+  const { query, aliases } = queryIn(entry);
+  const found = isNode(query) && aliases.length === 0 ? documentsOfQuery(walk, query) : undefined;
+  walk.depth -= 1;
+  walk.found.set(entry, found);
+  return found;
+}
+
+function documentsOfQuery(walk: Walk, query: Node): ReadonlySet<NamedTable> | undefined {
+  if (query['type'] === 'SET_OPERATION_NODE')
+    return textOf(query['setop_type']).startsWith('UNION') ? bothOf(walk, query) : undefined;
+  const items = nodesOf(query['select_list']);
+  if (query['type'] !== 'SELECT_NODE' || items.some(isUnnest) || !items.some(bringsOwn)) return undefined;
+  return documentsOf(walk, query['from_table']);
+}
+
+/** Those of a FROM that joins nothing. */
+function documentsOf(walk: Walk, from: unknown): ReadonlySet<NamedTable> | undefined {
+  if (!isNode(from) || from['column_name_alias'] !== undefined) return undefined;
+  const table = walk.relations.tables.get(from);
+  if (table === undefined) return documentsIn(walk, walk.relations.queries.get(from) ?? from['subquery']);
+  const columns = new Set(table.columns().map(foldName));
+  return OWN.every((name) => columns.has(name)) ? new Set([table]) : undefined;
+}
+
+/** Columns by which a join is told to be made. */
+const SHARED_SHOWN_MAX = 8;
+
+function ofNatural(join: Node, relations: Relations): string | undefined {
+  if (join['type'] !== 'JOIN' || join['ref_type'] !== 'NATURAL') return undefined;
+  const [left, right] = [join['left'], join['right']].map((side) => allIn(side, relations));
+  const there = new Set(right?.map(foldName));
+  const shared = left?.filter((name) => there.has(foldName(name))) ?? [];
+  if (!OWN.every((name) => shared.some((one) => foldName(one) === name))) return undefined;
+  const [one, other] = [join['left'], join['right']].map((side) => new Set(tablesIn(side, relations)));
+  if (one?.size === other?.size && [...(one ?? [])].every((table) => other?.has(table))) return undefined;
+  const names = shared.filter((name) => !OWN.includes(foldName(name))).map(fieldName);
+  const more = names.length > SHARED_SHOWN_MAX ? ', …' : '';
+  const instead =
+    names.length === 0
+      ? 'the two share nothing else, so say in ON what belongs together'
+      : `JOIN … USING (${names.slice(0, SHARED_SHOWN_MAX).join(', ')}${more}) joins by the others that both have`;
+  return `NATURAL JOIN joins by _id and _event_time, too, which each document has of its own: ${instead}.`;
+}
+
+const tablesIn = (side: unknown, { tables }: Relations) => [...nodesIn(side)].flatMap((node) => tables.get(node) ?? []);
+
+/** A PIVOT without GROUP BY, which groups by all columns that it does not name. */
+function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node): string | undefined {
+  if (type !== 'PIVOT' || listOf(aggregates).length === 0 || listOf(groups).length > 0) return undefined;
+  if (documentsOf(walk, source) === undefined) return undefined;
+  const used = new Set(
+    [...nodesIn([aggregates, pivots])].map((node) => foldName(textsOf(node['column_names']).at(-1) ?? '')),
+  );
+  const left = OWN.filter((name) => !used.has(name));
+  if (left.length === 0) return undefined;
+  return `PIVOT without GROUP BY groups by all columns that it does not name, ${left.join(' and ')} among them, so each document is a row: end with GROUP BY and what a row is to be, or use PIVOT (SELECT * EXCLUDE (${OWN.join(', ')}) FROM …) ON ….`;
+}

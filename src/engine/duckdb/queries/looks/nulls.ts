@@ -1,0 +1,34 @@
+import type { NotIn } from '../../gate/nulls.ts';
+import { isEmpty } from './alike.ts';
+import type { Look } from './look.ts';
+import { type Data, fieldSql, rowsOf } from './samples.ts';
+
+/*
+ * Answers that are empty for a NULL in what NOT IN (SELECT …) selects.
+ */
+
+/** Documents of which one is looked for that lacks a field: of a column that is cheap. */
+const ROWS_MAX = 200_000;
+
+export const nulls: Look = ({ notIns }, { rows, data }) =>
+  isEmpty(rows)
+    ? notIns.map((one) => ({
+        kind: 'null',
+        samples: [],
+        said: async () => ((await mayBeNull(one, data)) ? notInSaid(one) : undefined),
+      }))
+    : [];
+
+async function mayBeNull({ sources: { fields, isComputed } }: NotIn, data: Data): Promise<boolean> {
+  for (const { table, path } of fields) {
+    const values = fieldSql(path, data.viewOf(table), ROWS_MAX);
+    const found = await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE v IS NULL LIMIT 1`);
+    if (found.length > 0) return true;
+  }
+  return isComputed;
+}
+
+function notInSaid({ written: x, sources }: NotIn): string {
+  const where = sources.isComputed ? ': leave those out' : `, as in some documents: add WHERE ${x} IS NOT NULL to it`;
+  return `NOT IN (SELECT …) holds for nothing if ${sources.isComputed ? 'a value' : x} is NULL in a row of that SELECT${where}, or use NOT EXISTS.`;
+}
