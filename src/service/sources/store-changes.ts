@@ -173,7 +173,7 @@ async function store(
   if (outcome === undefined) return undefined;
   if (from !== undefined) from.checkpoint = stored.isUnfinished ? (batch.file?.unfinished ?? null) : batch.checkpoint;
   const { rows } = outcome;
-  const size = rows === undefined ? { inserted: 0, overwritten: 0 } : sizeOf(batch.file, rows);
+  const size = rows === undefined ? { inserted: 0, overwritten: 0 } : sizeOf(batch, rows);
   for (const [place, { status, bytes = sizes?.[place] ?? 0 }] of outcome.documents.entries()) {
     if (status !== 'error') size.inserted += bytes;
     if (status === 'replaced') size.overwritten += bytes;
@@ -183,9 +183,9 @@ async function store(
   return { outcome, ...stored };
 }
 
-/** Rows of a file have bytes only as a whole. */
-function sizeOf(file: FileRows | undefined, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
-  const { bytes = 0 } = file ?? {};
+/** Rows have bytes only as a whole. */
+function sizeOf({ file, rows = [] }: SourceBatch, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
+  const bytes = file?.bytes ?? rows.reduce((sum, one) => sum + one.bytes.length, 0);
   const share = (rows: number) => Math.round((bytes * rows) / Math.max(1, added + replaced + others.length));
   return { inserted: share(added + replaced), overwritten: share(replaced) };
 }
