@@ -35,7 +35,7 @@ export function textOfRows(collection: CollectionRecord, rows: readonly TextRows
 function areDistinct(lines: readonly NumberedLines[]): boolean {
   const lasts = new Map<string, number>();
   return lines.every(({ prefix, first, ends }) => {
-    const isBehind = first > (lasts.get(prefix) ?? 0);
+    const isBehind = first > (lasts.get(prefix) ?? -1);
     lasts.set(prefix, first + ends.length - 1);
     return isBehind;
   });
