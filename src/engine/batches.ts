@@ -25,7 +25,7 @@ export interface BatchOutcome {
   documents: (WriteOutcome & { bytes?: number })[];
   /** Documents that were there and are deleted. */
   deleted: number;
-  /** Of rows of a file, which are not among the documents. */
+  /** Of rows of a file, and of numbered lines, which are not among the documents. */
   rows?: {
     added: number;
     replaced: number;

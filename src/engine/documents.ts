@@ -28,6 +28,15 @@ export interface KnownDocument {
   declared?: NewDocument['declared'];
 }
 
+/** Documents without an `_id` of their own that are lines: the id of each is `prefix/number`. */
+export interface NumberedLines {
+  prefix: string;
+  /** The number of the first; each one behind it has the next one. */
+  first: number;
+  /** Offset behind each one's text. */
+  ends: readonly number[];
+}
+
 /** Documents as JSON text. */
 export interface DocumentsText {
   /** Valid UTF-8. */
@@ -48,6 +57,8 @@ export interface DocumentsText {
   max: number;
   /** What is known of each, in order. */
   known?: readonly KnownDocument[] | undefined;
+  /** The same, said for many at once, where it is no more than the id: all of the text is these lines, with distinct ids. */
+  numbered?: readonly NumberedLines[] | undefined;
   /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
   after?: Promise<unknown> | undefined;
   /** Generates the id of a document without `_id`: one that no document ever had. */

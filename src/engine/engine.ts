@@ -11,7 +11,14 @@ import type { CsvRows, NewColumn, OpenedRows, ParquetRows, RowsOptions, RowsOutc
 import type { Sharing } from './sharing.ts';
 
 export type { Batch, BatchOutcome } from './batches.ts';
-export type { DeclaredType, DocumentsText, KnownDocument, NewDocument, TextOutcome } from './documents.ts';
+export type {
+  DeclaredType,
+  DocumentsText,
+  KnownDocument,
+  NewDocument,
+  NumberedLines,
+  TextOutcome,
+} from './documents.ts';
 export type {
   Computed,
   ComputedAll,

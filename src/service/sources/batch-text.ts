@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../../contract/json/json.ts';
-import type { DocumentsText, KnownDocument } from '../../engine/engine.ts';
+import type { DocumentsText, KnownDocument, NumberedLines } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { problemOfId } from '../ingest/document-id.ts';
 import { type TextIntake, textIntake } from '../ingest/text-intake.ts';
 import type { SourceChange, TextChange, TextRows } from './source.ts';
-import { knownRows } from './text-rows.ts';
 
 /* The documents of a batch as one text, on a line each; undefined: each has to be parsed. */
 
@@ -13,14 +12,33 @@ export function textOfRows(collection: CollectionRecord, rows: readonly TextRows
   const intake = textIntake(collection);
   if (intake === undefined || rows.some(({ prefix }) => problemOfId(prefix) !== undefined)) return undefined;
   let before = 0;
-  const known: KnownDocument[] = [];
   const pieces: Buffer[] = [];
-  for (const one of rows) {
-    known.push(...knownRows(one, before));
-    pieces.push(one.bytes, LINE_END);
-    before += one.bytes.length + 1;
-  }
-  return documentsText(intake, Buffer.concat(pieces), known);
+  const numbered = rows.map(({ prefix, first, ends, bytes }): NumberedLines => {
+    const at = before;
+    pieces.push(bytes, LINE_END);
+    before += bytes.length + 1;
+    return { prefix, first, ends: ends.map((end) => at + end) };
+  });
+  // Most batches are stored without it.
+  let known: KnownDocument[] | undefined;
+  const knownOf = () => {
+    known ??= numbered.flatMap(({ prefix, first, ends }) =>
+      ends.map((end, place) => ({ id: `${prefix}/${first + place}`, end })),
+    );
+    return known;
+  };
+  const max = numbered.reduce((sum, { ends }) => sum + ends.length, 0);
+  return documentsText(intake, Buffer.concat(pieces), max, knownOf, areDistinct(numbered) ? numbered : undefined);
+}
+
+/** Not if an object was read twice. */
+function areDistinct(lines: readonly NumberedLines[]): boolean {
+  const lasts = new Map<string, number>();
+  return lines.every(({ prefix, first, ends }) => {
+    const isBehind = first > (lasts.get(prefix) ?? -1);
+    lasts.set(prefix, first + ends.length - 1);
+    return isBehind;
+  });
 }
 
 export function textOf(collection: CollectionRecord, changes: readonly SourceChange[]): DocumentsText | undefined {
@@ -33,7 +51,7 @@ export function textOf(collection: CollectionRecord, changes: readonly SourceCha
     bytes[end++] = LINE_FEED;
     return { id, end, declared, eventTimeMicros: timeMs === undefined ? null : BigInt(timeMs) * 1_000n };
   });
-  return documentsText(intake, bytes, known);
+  return documentsText(intake, bytes, known.length, () => known);
 }
 
 const LINE_FEED = 10;
@@ -44,7 +62,13 @@ function areTexts(changes: readonly SourceChange[]): changes is readonly TextCha
   return changes.every(({ id, text }) => text !== undefined && problemOfId(id) === undefined);
 }
 
-function documentsText(intake: TextIntake, bytes: Buffer, known: readonly KnownDocument[]): DocumentsText | undefined {
+function documentsText(
+  intake: TextIntake,
+  bytes: Buffer,
+  max: number,
+  knownOf: () => readonly KnownDocument[],
+  numbered?: readonly NumberedLines[],
+): DocumentsText | undefined {
   if (!isUtf8(bytes)) return undefined;
   return {
     ...intake,
@@ -52,10 +76,13 @@ function documentsText(intake: TextIntake, bytes: Buffer, known: readonly KnownD
     start: 0,
     end: bytes.length,
     isList: false,
-    max: known.length,
-    known,
+    max,
+    get known() {
+      return knownOf();
+    },
+    numbered,
     read(document, at) {
-      const one = known[at];
+      const one = knownOf()[at];
       if (one === undefined || !isObject(document) || (document['_id'] ?? one.id) !== one.id) return undefined;
       const read = intake.read({ ...document, _id: one.id }, at);
       return (

@@ -25,11 +25,17 @@ export interface StoringContext {
   usage: Usage;
 }
 
-/** Items that are no documents, of a source that is to stop at them. Nothing of their batch counts as read. */
+/**
+ * Items that are no documents, of a source that is to stop at them. Nothing of their batch counts as read; `arePartlyIn`: of the
+ * rows of a file, those that were stored before stay, as they do of a load.
+ */
 export class RefusedError extends Error {
   readonly item: RefusedItem;
-  constructor(item: RefusedItem) {
-    super(`${item.item} ${item.reason}`);
+  constructor(item: RefusedItem, arePartlyIn = false) {
+    const rest = arePartlyIn
+      ? '; other rows near it are stored already, and are replaced when they are read again'
+      : '';
+    super(`${item.item} ${item.reason}${rest}`);
     this.item = item;
   }
 }
@@ -59,6 +65,8 @@ interface Taken {
   refused: readonly RefusedItem[];
   /** How many the collection's query leaves out. */
   dropped: number;
+  /** Whether others of the batch's file are stored already. */
+  arePartlyIn?: boolean;
   /** Whether the rest of the batch's file comes behind it: then nothing counts yet. */
   isUnfinished?: (done: BatchOutcome) => boolean;
 }
@@ -130,11 +138,11 @@ async function store(
   placed: PlacedSource,
   batch: SourceBatch,
   { after, from }: Storing,
-  { documents, changes, sizes, deletes, refused, dropped, isUnfinished }: Taken,
+  { documents, changes, sizes, deletes, refused, dropped, arePartlyIn, isUnfinished }: Taken,
 ): Promise<StoredBatch | undefined> {
   const { collection, index, source } = placed;
   const stopAt = (item: RefusedItem | undefined) => {
-    if (item !== undefined && source.onError === 'stop') throw new RefusedError(item);
+    if (item !== undefined && source.onError === 'stop') throw new RefusedError(item, arePartlyIn);
   };
   if (refused.length > 0) {
     await after;
@@ -173,7 +181,7 @@ async function store(
   if (outcome === undefined) return undefined;
   if (from !== undefined) from.checkpoint = stored.isUnfinished ? (batch.file?.unfinished ?? null) : batch.checkpoint;
   const { rows } = outcome;
-  const size = rows === undefined ? { inserted: 0, overwritten: 0 } : sizeOf(batch.file, rows);
+  const size = rows === undefined ? { inserted: 0, overwritten: 0 } : sizeOf(batch, rows);
   for (const [place, { status, bytes = sizes?.[place] ?? 0 }] of outcome.documents.entries()) {
     if (status !== 'error') size.inserted += bytes;
     if (status === 'replaced') size.overwritten += bytes;
@@ -183,9 +191,10 @@ async function store(
   return { outcome, ...stored };
 }
 
-/** Rows of a file have bytes only as a whole. */
-function sizeOf(file: FileRows | undefined, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
-  const { bytes = 0 } = file ?? {};
+/** Rows have bytes only as a whole. */
+function sizeOf({ file, rows = [] }: SourceBatch, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
+  // But for what is between them.
+  const bytes = file?.bytes ?? rows.reduce((sum, one) => sum + one.bytes.length - (one.ends.length - 1), 0);
   const share = (rows: number) => Math.round((bytes * rows) / Math.max(1, added + replaced + others.length));
   return { inserted: share(added + replaced), overwritten: share(replaced) };
 }
@@ -212,7 +221,7 @@ async function storeFile(
     const taken = await takenOf({ engine: context.engine, signal }, placed, changes, gone, [...refused, ...own]);
     const isLast = at + OTHERS_AT_ONCE >= others.length;
     const rest = { ...batch, memory: undefined };
-    const next = await store(context, placed, rest, how, { ...taken, isUnfinished: () => !isLast });
+    const next = await store(context, placed, rest, how, { ...taken, arePartlyIn: true, isUnfinished: () => !isLast });
     refused = next?.refused ?? refused;
   }
 }

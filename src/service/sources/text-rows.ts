@@ -1,4 +1,3 @@
-import type { KnownDocument } from '../../engine/engine.ts';
 import { isSpace } from '../loading/json-parts.ts';
 import type { FileRows, SourceBatch, TextChange, TextRows } from './source.ts';
 
@@ -22,11 +21,6 @@ export function lastItemOf({ changes, rows = [], file }: SourceBatch): string | 
   if (file !== undefined) return `${file.object}/${file.part.last}`;
   const last = rows.at(-1);
   return last === undefined ? changes.at(-1)?.item : nameOfRow(last, last.ends.length - 1);
-}
-
-/** What is known of each beside its text, with `before` bytes before that. */
-export function knownRows({ ends, prefix, first }: TextRows, before: number): KnownDocument[] {
-  return ends.map((end, place) => ({ id: `${prefix}/${first + place}`, end: before + end }));
 }
 
 /** A change for each. */
@@ -57,14 +51,19 @@ export interface FoundRows extends Pick<TextRows, 'ends' | 'line'> {
 /** Finds up to `max` rows from an offset on; undefined: one of them is no object, or has more than `bytesMax` bytes. */
 export function findRows(
   whole: Buffer,
-  { at: from, line }: FoundRows['next'],
+  behind: FoundRows['next'],
   max: number,
   bytesMax: number,
 ): FoundRows | undefined {
   const ends: number[] = [];
-  const next = { at: from, line };
-  for (;;) {
+  const next = { ...behind };
+  const skipSpaces = () => {
     for (; isSpace(whole[next.at]); next.at += 1) if (whole[next.at] === LINE_FEED) next.line += 1;
+  };
+  skipSpaces();
+  const { at: from, line } = next;
+  for (;;) {
+    skipSpaces();
     if (next.at === whole.length || ends.length === max) break;
     const feed = whole.indexOf(LINE_FEED, next.at);
     const end = feed < 0 ? whole.length : feed;

@@ -136,6 +136,24 @@ describe('createKnownIds()', () => {
     expect(known.try('t', ['none'])).toBeUndefined();
   });
 
+  test('knows the ids of lines without a list of them, and those of others among them', () => {
+    const lines = (prefix: string, first: number, count: number) => ({ prefix, first, ends: Array(count).fill(0) });
+    known.begin('t', ['b/one/1', 'b/one/2'], [lines('b/one', 1, 2)]);
+    known.addLines('t', [lines('b/one', 3, 5_000), lines('b/two', 1, 60)]);
+    expect(
+      known.try('t', ['b/one/2', 'b/one/5002', 'b/one/5003', 'b/two/60', 'b/two/61', 'b/three/1', 'none']),
+    ).toEqual(['b/one/2', 'b/one/5002', 'b/two/60']);
+    known.add('t', ['b/three/7', 'b/two/99']);
+    expect(known.tryLines('t', [lines('b/three', 1, 60), lines('b/two', 59, 60), lines('b/one', 5_003, 60)])).toEqual([
+      'b/three/7',
+      'b/two/59',
+      'b/two/60',
+      'b/two/99',
+    ]);
+    const half = lines('b/\ud800', 1, 60);
+    expect(known.tryLines('t', [half])).toHaveLength(60);
+  });
+
   test('drops a full filter, which would say of any id that it may exist', async () => {
     await make();
     known.add(

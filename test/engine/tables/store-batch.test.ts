@@ -243,3 +243,73 @@ test('a text that is not one document where one is known to be is left to be par
   expect(await engine.storeBatch('t', batch)).toBeUndefined();
   expect(await allRows()).toEqual([]);
 });
+
+/** The lines of objects, as a source gives them. */
+function numberedText(objects: readonly { prefix: string; first: number; lines: readonly string[] }[]): DocumentsText {
+  let end = 0;
+  const numbered = objects.map(({ prefix, first, lines }) => ({
+    prefix,
+    first,
+    ends: lines.map((line) => {
+      end += Buffer.byteLength(line) + 1;
+      return end - 1;
+    }),
+  }));
+  const bytes = Buffer.from(objects.flatMap(({ lines }) => lines.map((line) => `${line}\n`)).join(''));
+  const known = numbered.flatMap(({ prefix, first, ends }) =>
+    ends.map((one, at) => ({ id: `${prefix}/${first + at}`, end: one })),
+  );
+  const read = (json: JsonValue, at: number) => doc(known[at]?.id ?? '', json as JsonObject);
+  const more = { isList: false, max: known.length, makeId: () => '', readTime: () => undefined, read };
+  return { bytes, start: 0, end: bytes.length, known, numbered, ...more };
+}
+
+test('numbered lines are stored as documents are, and replace what has their ids', async () => {
+  const lines = (from: number, to: number, more: JsonObject = {}) =>
+    Array.from({ length: to - from }, (_, at) =>
+      JSON.stringify({ n: from + at, name: `zeile ä ${from + at}`, ...more }),
+    );
+  const batches = [
+    [{ prefix: 'b/one', first: 1, lines: lines(1, 700) }],
+    [
+      { prefix: 'b/one', first: 700, lines: lines(700, 900) },
+      { prefix: 'b/two', first: 1, lines: lines(1, 20) },
+      { prefix: 'b/three', first: 5, lines: lines(5, 100) },
+    ],
+    // Read again, with a row of another's.
+    [{ prefix: 'b/one', first: 650, lines: lines(650, 1_000, { n: -1 }) }],
+    [{ prefix: 'b/two', first: 10, lines: lines(10, 300) }],
+    // What is not one line each, or not like those before.
+    [{ prefix: 'b/gaps', first: 1, lines: ['  {"n": 1}  \r', '{"n":2}', '\n{"n":3}', '{"n":\n4}'] }],
+    [{ prefix: 'b/odd\u001ename', first: 1, lines: lines(1, 300) }],
+    [{ prefix: 'b/wide', first: 1, lines: [...lines(1, 100), '{"n":1,"more":true}', ...lines(101, 300)] }],
+    [{ prefix: 'b/other', first: 1, lines: lines(1, 300) }],
+  ];
+  const own = [doc('b/three/102', { n: 0 }), doc('b/other/7', { n: 0 }), doc('b/one/980', { n: 0 })];
+  const sql = 'SELECT * EXCLUDE _event_time FROM docs ORDER BY _id';
+  const run = async (isText: boolean) => {
+    const counts: number[] = [];
+    for (const [place, objects] of batches.entries()) {
+      if (place === 2) await engine.addDocuments('t', own);
+      const text = numberedText(objects);
+      const documents = (text.known ?? []).map(({ id }, at) =>
+        doc(id, JSON.parse(objects.flatMap((one) => one.lines)[at] ?? '') as JsonObject),
+      );
+      const batch = { documents: isText ? text : documents, deletes: [], records: none };
+      const outcome = (await engine.storeBatch('t', batch)) ?? (await engine.storeBatch('t', { ...batch, documents }));
+      const { rows } = outcome ?? {};
+      const isRows = isText && [1, 2, 3, 7].includes(place) && process.env['SHORTCUTS'] !== 'off';
+      expect(rows !== undefined).toBe(isRows);
+      const replaced = statusesOf(outcome?.documents ?? []).filter((status) => status === 'replaced');
+      counts.push(rows?.replaced ?? replaced.length);
+    }
+    return { rows: await rowsOf(engine, sql), counts };
+  };
+  const asDocuments = await run(false);
+  await engine.commit([
+    { do: 'dropCollection', table: 't' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]);
+  expect(await run(true)).toEqual(asDocuments);
+  expect(asDocuments.counts).toEqual([0, 0, 251, 10, 0, 0, 0, 1]);
+});

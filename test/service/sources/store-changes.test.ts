@@ -103,3 +103,35 @@ async function recordOf(name: string): Promise<CollectionRecord> {
   if (record === undefined) throw new Error(name);
   return record;
 }
+
+test('a source that stops at a row of a file says that rows that fit are stored', async () => {
+  const { engine, catalog, usage } = loads;
+  const collection = await loads.create('partly');
+  const placed = { ...placedIn(collection), source: { kind: 's3', onError: 'stop' } as unknown as ExternalSource };
+  const read = () => ({ why: 'has a number that is none' });
+  const odd: typeof engine = {
+    ...engine,
+    async storeBatch(table, batch) {
+      if (!('refused' in batch.documents)) return await engine.storeBatch(table, batch);
+      const rows = { added: 2, replaced: 0, others: [{ at: 3, bytes: 1, read }] };
+      return await engine
+        .storeBatch(table, {
+          ...batch,
+          documents: [],
+          records: (done) => batch.records({ ...done, rows }),
+        })
+        .then((done) => done && { ...done, rows });
+    },
+  };
+  const part = { first: 1, last: 3, refused: [], ids: [] };
+  const file = {
+    ...{ part, prefix: 'p', object: 'o', storedTo: 0, bytes: 10, unfinished: { at: 0 } },
+    release: async () => undefined,
+  };
+  const { signal } = new AbortController();
+  const storing = storeChanges({ engine: odd, catalog, usage }, placed, batchOf({ file }), signal);
+  await expect(storing).rejects.toThrow(
+    'o/3 has a number that is none (row 3); other rows near it are stored already, and are replaced when they are read again',
+  );
+  expect(stateOf(catalog, placed)).toMatchObject({ checkpoint: { at: 0 }, processed: 0 });
+});

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-api';
+import type { NumberedLines } from '../../documents.ts';
 import type { Log } from '../../log.ts';
 import { ID_COLUMN, quoteName } from '../sql/names.ts';
 import { dataTable } from '../tables/catalog.ts';
 import { HASH_COLUMN, IS_LIVE } from '../tables/columns.ts';
+import { type Filter, FixedFilter, GrowingFilter, type Hash, hashOfId, idsOfLines, ROWS_MAX } from './id-filters.ts';
 
 /**
  * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
@@ -21,10 +22,17 @@ import { HASH_COLUMN, IS_LIVE } from '../tables/columns.ts';
 export interface KnownIds {
   /** Those of the ids that the table may have; undefined if nothing is known. */
   try(table: string, ids: readonly string[]): readonly string[] | undefined;
+  /** The same for the ids of lines. */
+  tryLines(table: string, lines: readonly NumberedLines[]): readonly string[] | undefined;
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
-  /** To be called, with the table's lock held, after the first documents of a table were stored, which have these ids. */
-  begin(table: string, ids: readonly string[]): void;
+  /** The same for the ids of lines. */
+  addLines(table: string, lines: readonly NumberedLines[]): void;
+  /**
+   * To be called, with the table's lock held, after the first documents of a table were stored, which have these ids; all of
+   * them are those of `lines`, if that is given.
+   */
+  begin(table: string, ids: readonly string[], lines?: readonly NumberedLines[]): void;
   /** To be called, with the table's lock held, before documents are stored whose ids are not named. */
   forget(table: string): void;
   /**
@@ -40,124 +48,10 @@ const SMALL = 200;
 /** After this many small writes a table gets its filter. */
 const SMALL_WRITES = 2;
 
-/**
- * Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive.
- */
-const BITS = 16;
-const BITS_SET = 6;
-const BITS_MIN = 2 ** 16;
-/** A larger table gets no filter, since its hashes are read all at once. */
-const ROWS_MAX = 8_000_000;
 /** Memory of all filters; the least recently used one is dropped. */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of ids stored while a filter is being built. */
 const EARLY_MAX = 1_000_000;
-
-/** Two halves of a hash of an id. */
-type Hash = readonly [low: number, high: number];
-
-/** What says of hashes whether they may be in it. */
-interface Filter {
-  /** Undefined: the id may be there in any case. */
-  hashOf(id: string): Hash | undefined;
-  readonly bytes: number;
-  readonly isFull: boolean;
-  add(hash: Hash): void;
-  has(hash: Hash): boolean;
-}
-
-class FixedFilter implements Filter {
-  readonly hashOf = hashOfId;
-  readonly bits: Uint32Array;
-  readonly #mask: number;
-  readonly #idsMax: number;
-  #ids = 0;
-
-  constructor(rows: number) {
-    let size = BITS_MIN;
-    while (size < rows * 1.5 * BITS) size *= 2;
-    this.bits = new Uint32Array(size / 32);
-    this.#mask = size - 1;
-    this.#idsMax = size / BITS;
-  }
-
-  get bytes(): number {
-    return this.bits.byteLength;
-  }
-
-  get isFull(): boolean {
-    return this.#ids > this.#idsMax;
-  }
-
-  add([low, high]: Hash): void {
-    this.#ids += 1;
-    for (let index = 0; index < BITS_SET; index++) {
-      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
-      this.bits[bit >>> 5] = (this.bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
-    }
-  }
-
-  has([low, high]: Hash): boolean {
-    for (let index = 0; index < BITS_SET; index++) {
-      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
-      if (((this.bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
-    }
-    return true;
-  }
-}
-
-/** The filter of a table that was empty: filters of which each is this many times as large as the one before. */
-const GROWTH = 8;
-
-class GrowingFilter implements Filter {
-  readonly hashOf = quickHash;
-  readonly #filters = [new FixedFilter(0)];
-  #rows = 0;
-
-  get bytes(): number {
-    return this.#filters.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  get isFull(): boolean {
-    return this.#rows > ROWS_MAX;
-  }
-
-  add(hash: Hash): void {
-    this.#rows += 1;
-    let last = this.#filters.at(-1);
-    if (last === undefined || last.isFull) {
-      last = new FixedFilter(((last?.bytes ?? 1) * 8 * GROWTH) / BITS / 1.5);
-      this.#filters.push(last);
-    }
-    last.add(hash);
-  }
-
-  has(hash: Hash): boolean {
-    return this.#filters.some((filter) => filter.has(hash));
-  }
-}
-
-/** A hash of an id for a filter that the engine has no part in: a tenth of the time that `hashOfId` takes. */
-function quickHash(id: string): Hash | undefined {
-  let [low, high] = [0xdeadbeef, 0x41c6ce57];
-  for (let at = 0; at < id.length; at++) {
-    const code = id.charCodeAt(at);
-    // Half of a pair, perhaps without the other: the engine changes ill-formed text.
-    if ((code & 0xf800) === 0xd800) return undefined;
-    low = Math.imul(low ^ code, 0x9e3779b1);
-    high = Math.imul(high ^ code, 0x5f356495);
-  }
-  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
-  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
-  return [low >>> 0, high >>> 0];
-}
-
-/** The hash of an id as the engine computes it; undefined for ill-formed text, which the engine changes. */
-function hashOfId(id: string): Hash | undefined {
-  if (/\p{Surrogate}/u.test(id)) return undefined;
-  const digest = createHash('md5').update(id).digest();
-  return [digest.readUInt32LE(8), (digest.readUInt32LE(12) | 0x80000000) >>> 0];
-}
 
 /** A table that has no filter yet, or whose filter is being built. */
 interface Wish {
@@ -215,10 +109,13 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
       const filter = filters.get(table);
       if (filter === undefined) return undefined;
       put(table, filter);
-      return ids.filter((id) => {
-        const hash = filter.hashOf(id);
-        return hash === undefined || filter.has(hash);
-      });
+      return ids.filter((id) => filter.mayHave(id));
+    },
+    tryLines(table, lines) {
+      const filter = filters.get(table);
+      if (filter === undefined) return undefined;
+      put(table, filter);
+      return lines.flatMap((some) => filter.among(some));
     },
     add(table, ids) {
       const filter = filters.get(table);
@@ -231,12 +128,22 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
         }
         return;
       }
-      addAll(filter, ids);
+      for (const id of ids) filter.addId(id);
       if (filter.isFull) filters.delete(table);
     },
-    begin(table, ids) {
+    addLines(table, lines) {
+      const filter = filters.get(table);
+      if (filter === undefined) {
+        for (const some of lines) this.add(table, idsOfLines(some));
+        return;
+      }
+      for (const some of lines) filter.addLines(some);
+      if (filter.isFull) filters.delete(table);
+    },
+    begin(table, ids, lines) {
       const filter = new GrowingFilter();
-      addAll(filter, ids);
+      if (lines === undefined) for (const id of ids) filter.addId(id);
+      else for (const some of lines) filter.addLines(some);
       const wish = wishes.get(table);
       if (wish !== undefined) wish.isStale = true;
       wishes.delete(table);
@@ -306,14 +213,7 @@ async function readHashes(connection: DuckDBConnection, table: string): Promise<
   return { rows, result: await connection.run(`SELECT ${halves} FROM ${name} WHERE ${IS_LIVE}`) };
 }
 
-function addAll(filter: Filter, ids: readonly string[]): void {
-  for (const id of ids) {
-    const hash = filter.hashOf(id);
-    if (hash !== undefined) filter.add(hash);
-  }
-}
-
-async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<Filter | undefined> {
+async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<FixedFilter | undefined> {
   const filter = new FixedFilter(rows);
   for (let index = 0; index < result.chunkCount; index++) {
     if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();

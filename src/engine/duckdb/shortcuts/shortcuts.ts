@@ -38,13 +38,15 @@ const NONE: Shortcuts = {
   lookups: { try: async () => undefined },
   knownIds: {
     try: () => undefined,
+    tryLines: () => undefined,
     add: () => undefined,
+    addLines: () => undefined,
     begin: () => undefined,
     forget: () => undefined,
     stored: () => undefined,
     close: async () => undefined,
   },
-  unparsed: { try: async () => undefined },
+  unparsed: { try: async () => undefined, tryLines: async () => false },
   columnUpdates: { try: async () => undefined },
 };
 

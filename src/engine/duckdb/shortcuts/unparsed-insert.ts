@@ -1,8 +1,9 @@
 import { blobValue } from '@duckdb/node-api';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
+import type { DocumentsText } from '../../documents.ts';
 import type { Run } from '../connections/store.ts';
 import { dataTable, type Table } from '../tables/catalog.ts';
-import { insertLinesStatement, insertStatement, lineOf, linesIn } from '../tables/insert.ts';
+import { ID_SEPARATOR, insertLinesStatement, insertStatement, isListed, lineOf, linesIn } from '../tables/insert.ts';
 import { TEXT_MAX } from '../values/lines.ts';
 import { sortedMaps } from '../values/sorted-maps.ts';
 import type { TextDocument } from './unparsed.ts';
@@ -50,8 +51,13 @@ export async function insertText(
       size += end - start;
     }
     const some = documents.slice(from, to);
-    if (table.shape.columns.size > 0 && areLines(text, some)) await insertLines(run, table, text, some, timeOf);
-    else await insertSome(run, table, text, some, timeOf);
+    if (table.shape.columns.size > 0 && areLines(text, some)) {
+      const lines = text.subarray(some[0]?.start, some.at(-1)?.end);
+      const ids = some.map(({ id }) => id);
+      const times = some.map(timeOf);
+      const [first = 0n] = times;
+      await insertLines(run, table, lines, ids, times.every((time) => time === first) ? first : times);
+    } else await insertSome(run, table, text, some, timeOf);
     from = to;
   }
 }
@@ -59,7 +65,6 @@ export async function insertText(
 /** Fewer are not worth a statement of their own. */
 const LINES_MIN = 200;
 const LINE_FEED = 10;
-const ID_SEPARATOR = '\u001e';
 
 /** Whether each document is one line, as it is: then nothing has to be copied. */
 function areLines(text: Buffer, documents: readonly TextDocument[]): boolean {
@@ -67,7 +72,7 @@ function areLines(text: Buffer, documents: readonly TextDocument[]): boolean {
   let feed = (documents[0]?.start ?? 0) - 1;
   return documents.every(({ id, start, end, parsed }, place) => {
     // The one before is behind the document before, and before this one.
-    if (parsed !== null || feed >= start || id.includes(ID_SEPARATOR) || id.includes('\0')) return false;
+    if (parsed !== null || feed >= start || !isListed(id)) return false;
     if (place === documents.length - 1) {
       const next = text.indexOf(LINE_FEED, feed + 1);
       return next < 0 || next >= end;
@@ -77,20 +82,45 @@ function areLines(text: Buffer, documents: readonly TextDocument[]): boolean {
   });
 }
 
+/** Inserts documents that are the lines of a text; `times`: one for each, or for all of them. */
 async function insertLines(
   run: Run,
   table: Table,
-  text: Buffer,
-  documents: readonly TextDocument[],
-  timeOf: (document: TextDocument) => bigint,
+  lines: Buffer,
+  ids: readonly string[],
+  times: readonly bigint[] | bigint,
 ): Promise<void> {
-  const times = documents.map(timeOf);
-  const [first] = times;
-  const isSame = times.every((time) => time === first);
-  const lines = text.subarray(documents[0]?.start, documents.at(-1)?.end);
-  const statement = insertLinesStatement(dataTable(table.id), table.shape, isSame, sortedMaps);
-  const ids = documents.map(({ id }) => id).join(ID_SEPARATOR);
-  await run(statement, blobValue(lines), ids, isSame ? String(first) : times.join(','));
+  const isOne = typeof times === 'bigint';
+  const statement = insertLinesStatement(dataTable(table.id), table.shape, isOne, sortedMaps);
+  await run(statement, blobValue(lines), ids.join(ID_SEPARATOR), isOne ? String(times) : times.join(','));
+}
+
+/**
+ * Inserts the numbered lines of a text, which `tryLines` has found to fit; as `insertText` otherwise. `timeOfAll`: the event time
+ * of each, if it is the same.
+ */
+export async function insertNumbered(
+  run: Run,
+  table: Table,
+  { bytes, start, numbered = [] }: DocumentsText,
+  { max, timeOf, timeOfAll }: { max: number; timeOf: (id: string) => bigint; timeOfAll: bigint | undefined },
+): Promise<void> {
+  let [from, to] = [start, start];
+  let ids: string[] = [];
+  const insert = async () => {
+    const some = ids;
+    ids = [];
+    await insertLines(run, table, bytes.subarray(from, to), some, timeOfAll ?? some.map(timeOf));
+    from = to + 1;
+  };
+  for (const { prefix, first, ends } of numbered) {
+    for (const [place, end] of ends.entries()) {
+      if (end - from > max && ids.length > 0) await insert();
+      ids.push(`${prefix}/${first + place}`);
+      to = end;
+    }
+  }
+  if (ids.length > 0) await insert();
 }
 
 async function insertSome(

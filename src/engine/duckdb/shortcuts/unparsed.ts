@@ -4,6 +4,7 @@ import { createPace, type Pace } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { faultOf } from '../tables/accept.ts';
 import { type Fitting, type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
+import { isListed } from '../tables/insert.ts';
 import { hasNewMaps } from '../tables/maps.ts';
 import { changedIn, partsOf } from '../values/paths.ts';
 import type { Shape } from '../values/shape.ts';
@@ -62,9 +63,35 @@ export interface Unparsed {
    * fractions that were already read become JSON after all, which would keep them as spelled.
    */
   try(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined>;
+  /** Whether all numbered lines of a text are of the known shape, and say nothing of their ids and event times. */
+  tryLines(text: DocumentsText, shape: TableShape): Promise<boolean>;
 }
 
-export const unparsed: Unparsed = { try: scanText };
+export const unparsed: Unparsed = { try: scanText, tryLines: scanLines };
+
+async function scanLines(text: DocumentsText, shape: TableShape): Promise<boolean> {
+  const { bytes, numbered } = text;
+  if (numbered === undefined || shape.columns.size === 0) return false;
+  if (!numbered.every(({ prefix }) => isListed(prefix))) return false;
+  const scanner = createScanner(bytes, patternOf(shape, text));
+  const pace = createPace();
+  let pacedAt = text.start;
+  let before = text.start - 1;
+  for (const { ends } of numbered) {
+    for (const end of ends) {
+      const to = scanner.fits(skipSpace(bytes, before + 1));
+      if (to < 0 || scanner.id !== null || scanner.eventTime !== null) return false;
+      // The engine divides the text by its lines.
+      if (bytes.indexOf(LINE_FEED, before + 1) !== end || skipSpace(bytes, to) < end) return false;
+      before = end;
+      if (end - pacedAt < PACE_BYTES) continue;
+      pacedAt = end;
+      const turn = pace();
+      if (turn !== undefined) await turn;
+    }
+  }
+  return true;
+}
 
 async function scanText(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined> {
   const { bytes } = text;

@@ -84,6 +84,14 @@ export function insertStatement(
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
 }
 
+/** Stands between the ids of `insertLinesStatement`. */
+export const ID_SEPARATOR = '\u001e';
+
+/** Whether an id may stand among them. */
+export function isListed(id: string): boolean {
+  return !id.includes(ID_SEPARATOR) && !id.includes('\0');
+}
+
 /**
  * Inserts documents that are the lines of the text `$1`, all of whose fields have columns; their ids are `$2`, separated, and
  * their event times `$3`: one, or a list.

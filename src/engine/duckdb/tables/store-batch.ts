@@ -3,6 +3,7 @@ import type { DocumentsText, NewDocument } from '../../documents.ts';
 import type { OnFieldNews } from '../../field-news.ts';
 import type { RowsPart } from '../../rows.ts';
 import type { Sql } from '../connections/store.ts';
+import { countOf } from '../shortcuts/id-filters.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { type Acceptance, outcomesOf } from './accept.ts';
 import type { Table } from './catalog.ts';
@@ -10,7 +11,7 @@ import type { TableShape } from './columns.ts';
 import { deleteVisible } from './find-rows.ts';
 import { storeMemory } from './memory.ts';
 import type { StoreRecords } from './records.ts';
-import { storeDocuments, storeText, type WritesContext } from './store-documents.ts';
+import { storeDocuments, storeLines, storeText, type WritesContext } from './store-documents.ts';
 
 /** What a source yields, looked at. */
 interface DocumentsBatch extends Batch {
@@ -53,6 +54,12 @@ interface TextBatch extends Batch {
   scanned: ScannedText;
 }
 
+/** The same as numbered lines of a text. */
+interface LinesBatch extends Batch {
+  storeRecords: StoreRecords;
+  documents: DocumentsText;
+}
+
 /** Stores what a source yields; the caller holds the table's lock. */
 export async function storeBatch(context: WritesContext, table: Table, batch: DocumentsBatch): Promise<BatchOutcome> {
   const { acceptance, onNews } = batch;
@@ -87,6 +94,17 @@ export async function storeBatchText(
   return (await storeText(context, table, text, scanned, { finish, onNews })) && outcome;
 }
 
+/** The same, given as numbered lines of which all fit the table. */
+export async function storeBatchLines(context: WritesContext, table: Table, batch: LinesBatch): Promise<BatchOutcome> {
+  const { documents: text } = batch;
+  const outcome: BatchOutcome = { documents: [], deleted: 0 };
+  await storeLines(context, table, text, (sql, { size: replaced }) => {
+    outcome.rows = { added: countOf(text.numbered ?? []) - replaced, replaced, others: [] };
+    return storeRest(sql, table, batch, outcome);
+  });
+  return outcome;
+}
+
 /** The same, given as rows of a file. */
 export async function storeBatchRows(context: WritesContext, table: Table, batch: RowsBatch): Promise<BatchOutcome> {
   const outcome: BatchOutcome = { documents: [], deleted: 0 };
@@ -102,7 +120,7 @@ export async function storeBatchRows(context: WritesContext, table: Table, batch
 async function storeRest(
   sql: Sql,
   table: Table,
-  batch: DocumentsBatch | TextBatch | RowsBatch,
+  batch: DocumentsBatch | TextBatch | LinesBatch | RowsBatch,
   outcome: BatchOutcome,
 ): Promise<void> {
   const orGone = new Set(batch.orGone);

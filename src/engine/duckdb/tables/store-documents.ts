@@ -1,10 +1,11 @@
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { DocumentsText, OnFieldNews, RecordChange, TextOutcome } from '../../engine.ts';
+import type { DocumentsText, NumberedLines, OnFieldNews, RecordChange, TextOutcome } from '../../engine.ts';
 import type { Locks } from '../connections/locks.ts';
 import type { Sql, Store, Transaction } from '../connections/store.ts';
+import { countOf, idsOfLines } from '../shortcuts/id-filters.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
-import { insertText } from '../shortcuts/unparsed-insert.ts';
+import { insertNumbered, insertText } from '../shortcuts/unparsed-insert.ts';
 import type { Shape } from '../values/shape.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { createAliasView } from './aliases.ts';
@@ -126,7 +127,7 @@ class OtherMajority extends Error {}
 export async function storeText(
   context: WritesContext,
   before: Table,
-  { bytes }: DocumentsText,
+  { bytes, numbered: lines }: DocumentsText,
   { documents, shape }: ScannedText,
   { finish, onNews }: Storing = {},
 ): Promise<TextOutcome[] | undefined> {
@@ -136,7 +137,7 @@ export async function storeText(
   const given = givenIds(documents, ids);
   const retyping = await mayRetype(context.transaction, before, shape, { documents: written, ids: given });
   if (retyping === 'yes') return undefined;
-  const stored = { shape, retyped: [], ids, given, written, onNews };
+  const stored = { shape, retyped: [], ids, given, lines, written, onNews };
   const storing = store(context, before, stored, async (sql, table, timeOf, replaced) => {
     await insertText(sql.again, table, bytes, documents, {
       max: context.store.insertedBytesMax,
@@ -158,6 +159,26 @@ export async function storeText(
   }));
 }
 
+/**
+ * Stores the numbered lines of a text, all of which fit the table, which has columns; `finish` as in `storeDocuments`. No list of
+ * what is known of each is made, which takes as long as all else here.
+ */
+export async function storeLines(
+  context: WritesContext,
+  table: Table,
+  text: DocumentsText,
+  finish: (sql: Sql, existed: ReadonlyMap<string, bigint>) => Promise<void>,
+): Promise<void> {
+  const { shape } = table;
+  const { numbered = [] } = text;
+  const stored = { shape, retyped: [], ids: [], lines: numbered, written: [], onNews: undefined };
+  await store(context, table, stored, async (sql, _, timeOf, existed) => {
+    const timeOfAll = existed.size === 0 ? timeOf('') : undefined;
+    await insertNumbered(sql.again, table, text, { max: context.store.insertedBytesMax, timeOf, timeOfAll });
+    await finish(sql, existed);
+  });
+}
+
 /** The documents that `store` stores. */
 interface Stored {
   /** Shape of the table afterwards. */
@@ -167,6 +188,8 @@ interface Stored {
   ids: readonly string[];
   /** The ids that may already exist; default: all. */
   given?: readonly string[];
+  /** Lines whose ids these are; of lines alone no ids are listed. */
+  lines?: readonly NumberedLines[] | undefined;
   /** The documents that may have widened the shape, or have strays, in order. */
   written: readonly Written[];
   onNews: OnFieldNews | undefined;
@@ -180,7 +203,7 @@ interface Stored {
 async function store(
   context: WritesContext,
   before: Table,
-  { shape, retyped, ids, given = ids, written, onNews }: Stored,
+  { shape, retyped, ids, given = ids, lines, written, onNews }: Stored,
   insert: (
     sql: Sql,
     table: Table,
@@ -193,8 +216,10 @@ async function store(
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
   const now = BigInt(Date.now()) * 1_000n;
-  const sought = knownIds.try(before.id, given) ?? given;
-  knownIds.add(before.id, ids);
+  const found = lines === undefined ? knownIds.try(before.id, given) : knownIds.tryLines(before.id, lines);
+  const sought = found ?? (lines === undefined ? given : lines.flatMap(idsOfLines));
+  if (lines === undefined) knownIds.add(before.id, ids);
+  else knownIds.addLines(before.id, lines);
   const run = async () => {
     let isFirst = false;
     const stored = await transaction(async (sql) => {
@@ -205,8 +230,8 @@ async function store(
       await insert(sql, table, existed.size === 0 ? () => now : (id) => existed.get(id) ?? now, existed);
       return existed;
     });
-    if (isFirst) knownIds.begin(before.id, ids);
-    knownIds.stored(before.id, ids.length);
+    if (isFirst) knownIds.begin(before.id, ids, lines);
+    knownIds.stored(before.id, lines === undefined ? ids.length : countOf(lines));
     return stored;
   };
   const news = onNews && (await fieldNewsOf(before.shape, shape, written));

@@ -24,7 +24,7 @@ import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { type StoreRecords, storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
-import { storable, storeBatch, storeBatchRows, storeBatchText } from './store-batch.ts';
+import { storable, storeBatch, storeBatchLines, storeBatchRows, storeBatchText } from './store-batch.ts';
 import {
   alterTable,
   METADATA_LOCK,
@@ -141,8 +141,15 @@ export function createWrites(context: WritesContext): Writes {
         );
       }
       if ('bytes' in documents) {
-        const scanned = await shortcuts.unparsed.try(documents, shape);
+        const areLines = await shortcuts.unparsed.tryLines(documents, shape);
+        const scanned = areLines ? undefined : await shortcuts.unparsed.try(documents, shape);
         await batch.after;
+        if (areLines) {
+          return await withRecords(id, async (table, storeRecords) => {
+            const fit = table.shape === shape || (await shortcuts.unparsed.tryLines(documents, table.shape));
+            return fit ? await storeBatchLines(context, table, { ...batch, documents, storeRecords }) : undefined;
+          });
+        }
         return (
           scanned &&
           (await withRecords(id, (table, storeRecords) =>
