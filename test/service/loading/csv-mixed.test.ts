@@ -207,6 +207,15 @@ describe('the columns', () => {
     );
   }, 20_000);
 
+  test.each([
+    ['at the beginning', 0, '02134'],
+    ['behind what is looked at first', 4_000, '00501'],
+  ])('of digits are codes if one has a zero first, %s, and nothing has to be said of that', async (_, at, code) => {
+    const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n === at ? code : n === 7 ? 'n/a' : 10_001 + n}`);
+    const { columns, outcome } = await loaded(lines('id,zip', ...rows));
+    expect([columns[1], outcome.warnings]).toEqual(['zip VARCHAR', []]);
+  });
+
   test('of short records are there, and take no more room on the way than the file', async () => {
     const names = Array.from({ length: 400 }, (_, n) => `c${n}`);
     const rows = Array.from({ length: 3_000 }, (_, r) => `${r}`);
