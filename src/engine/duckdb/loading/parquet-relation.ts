@@ -13,6 +13,7 @@ import { isTimeShape, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { BESIDE, besideNotes, isCollectionSql, mergeBeside } from './beside.ts';
+import { type ColumnNote, groupedNotes } from './column-notes.ts';
 import { isSafe } from './csv-cells.ts';
 import { timesAmong } from './csv-types.ts';
 import { durationNotes } from './parquet-durations.ts';
@@ -176,20 +177,23 @@ async function columnsOf(
   const bytesMax = found.reduce((sum, { bytes }) => sum + Number(bytes ?? 0), 0);
   const texts = typed.flatMap(({ values }) => (times && values.shape === 'string' ? [values.sql] : []));
   const timeShapes = await timesAmong(ask, from, texts);
+  const told: [string, ColumnNote][] = [];
   const columns = typed.map(({ source, values }, index): RowColumn => {
     const { least, most, lost = 0, isWhole } = found[index] ?? {};
     const { name, type } = source;
-    if (AS_TEXT.has(type.typeId))
-      notes.push(`${JSON.stringify(name)} has values of type ${typeName(type)}, which are text here.`);
+    const tell = (cause: string, text: string) => told.push([name, { cause, text }]);
+    const shown = JSON.stringify(name);
+    if (AS_TEXT.has(type.typeId)) {
+      const what = `of type ${typeName(type)}, which are text here`;
+      tell(`have values ${what}`, `${shown} has values ${what}.`);
+    }
     if (holdsLongDecimals(type)) {
-      notes.push(
-        `${JSON.stringify(name)} has decimals of more than 15 digits in lists or objects, which are text here.`,
-      );
+      const what = 'decimals of more than 15 digits in lists or objects, which are text here';
+      tell(`have ${what}`, `${shown} has ${what}.`);
     }
     if (Number(lost) > 0) {
-      notes.push(
-        `${lost} values of ${JSON.stringify(name)} are none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out.`,
-      );
+      const what = 'none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out';
+      tell('have values that JSON has not, which are left out', `${lost} values of ${shown} are ${what}.`);
     }
     const column = { ...values, name };
     const time = timeShapes.get(values.sql);
@@ -205,6 +209,7 @@ async function columnsOf(
     const shape = integerShape(BigInt(String(least ?? 0)), BigInt(String(most ?? 0)));
     return { ...column, shape, sql: `CAST(${values.sql} AS ${typeOf(shape)})` };
   });
+  notes.push(...groupedNotes(told));
   return { columns, bytesMax };
 }
 
