@@ -223,7 +223,10 @@ async function listOf(bytes: FileBytes, request: FileRequest): Promise<Lists> {
   if (listPath === undefined && (lists.length > 1 || isDocument)) return { lists, note };
   if (list !== undefined)
     return { list: { ...list, beside: keys.filter((key) => key !== list.path.split('.', 1)[0]) } };
-  if (listPath === undefined) return { note };
+  if (listPath === undefined) {
+    if (!isDocument) refuseTable(outline, request);
+    return { note };
+  }
   const known = lists.slice(0, LISTS_SHOWN).map(({ path }) => JSON.stringify(path));
   const hint = known.length > 0 ? `Lists of objects are at ${known.join(', ')}.` : 'It has no list of objects.';
   throw refused(request, `there is no list of objects at the "list_path" ${JSON.stringify(listPath)}. ${hint}`);
@@ -250,14 +253,27 @@ function shapeNote({ dictionaries, keys }: Outline): string | undefined {
     const field = alike.hasId ? '_key' : '_id';
     return `The file is one document, and its ${counted(alike.items, 'members')}${where} are alike: "list_path": ${pathTo(alike)} in "format_params" makes each of them a document, with its key as ${field}.`;
   }
-  const isSplit = keys.length <= SPLIT_KEYS_MAX && ['columns', 'data'].every((key) => keys.includes(key));
-  if (!isSplit && dictionaries.every(({ isColumns, path }) => !isColumns || path !== '')) return undefined;
-  const orient = isSplit ? 'split' : 'columns';
-  return `The file is one document, and seems to be a table by columns, as pandas writes it with orient="${orient}": written with orient="records" its rows are the documents.`;
+  if (!isSplit(keys) && dictionaries.every(({ isColumns, path }) => !isColumns || path !== '')) return undefined;
+  return `The file is one document, and seems to be a table by columns: written with orient="records", as pandas has it, its rows are the documents.`;
 }
 
 /** With `index`, and names of these. */
 const SPLIT_KEYS_MAX = 5;
+
+function isSplit(keys: readonly string[]): boolean {
+  return keys.length <= SPLIT_KEYS_MAX && ['columns', 'data'].every((key) => keys.includes(key));
+}
+
+/** A file that nobody means as one document: what pandas writes unless it is told otherwise, and one of its other forms. */
+function refuseTable({ keys, dictionaries }: Outline, request: FileRequest): void {
+  const isColumns = dictionaries.some(({ isFromZero, path }) => isFromZero && path === '');
+  if (!isColumns && !(isSplit(keys) && keys.includes('index'))) return;
+  const orient = isColumns ? 'columns' : 'split';
+  throw refused(
+    request,
+    `it is one object with a table by columns, as pandas writes it with orient="${orient}". Write it with orient="records": then each row is a document. "list_path": "." in "format_params" loads it as one document.`,
+  );
+}
 
 async function* part(bytes: FileBytes, { begin, end }: ObjectList): AsyncGenerator<FilePiece> {
   let offset = 0;

@@ -35,6 +35,8 @@ export interface Dictionary extends ObjectList {
   isAlike: boolean;
   /** Whether these are numbers of rows: the members are columns. */
   isColumns: boolean;
+  /** Whether these begin with 0. */
+  isFromZero: boolean;
   hasId: boolean;
 }
 
@@ -148,15 +150,19 @@ export class OutlineScanner {
     const closed = this.#objects.pop();
     if (closed === undefined || closed.members === 0 || closed.objects < closed.members) return;
     const { begin, line, members: items, keys, others } = closed;
-    const all = [...keys.values()].reduce((sum, count) => sum + count, others);
+    const known = [...keys.values()].reduce((sum, count) => sum + count, 0);
+    const all = known + others;
     const isSame = all >= ALIKE_SHARE * (keys.size + others) * items && all > 0;
-    const isColumns = isSame && items >= COLUMNS_MIN && [...keys.keys()].every((key) => /^\d{1,15}$/.test(key));
+    // Of so many rows that not all of their numbers are known, those that are tell.
+    const isTable = known > 0 && known >= ALIKE_SHARE * keys.size * items && items >= COLUMNS_MIN;
+    const isColumns = isTable && [...keys.keys()].every((key) => /^\d{1,15}$/.test(key));
     const isAlike = isSame && items >= ALIKE_MIN && !isColumns;
     const found = this.#dictionaries;
     if (isAlike || isColumns) while ((found.at(-1)?.begin ?? -1) > begin) found.pop();
     if (found.length >= LISTS_MAX) return;
     const path = this.#path.join('.');
-    found.push({ path, items, begin, end: at + 1, line, isAlike, isColumns, hasId: keys.has('_id') });
+    const isFromZero = isColumns && keys.has('0');
+    found.push({ path, items, begin, end: at + 1, line, isAlike, isColumns, isFromZero, hasId: keys.has('_id') });
   }
 
   #open(at: number): void {

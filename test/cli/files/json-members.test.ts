@@ -65,16 +65,25 @@ describe('the members of an object of objects', () => {
 
   it('are none of a table by columns, of settings, or of few; those of a document with an _id are its own', async () => {
     const told = async (whole: unknown) => (await read('a.json', JSON.stringify(whole))).file?.warnings?.() ?? [];
-    expect(await told({ name: { 0: 'a', 1: 'b' }, age: { 0: 1, 1: 2 } })).toEqual([
-      expect.stringContaining('orient="columns": written with orient="records"'),
-    ]);
-    expect(await told({ columns: ['a'], index: [0], data: [[1]] })).toEqual([
-      expect.stringContaining('orient="split"'),
+    expect(await told({ name: { 5: 'a', 6: 'b' }, age: { 5: 1, 6: 2 } })).toEqual([
+      expect.stringContaining('written with orient="records"'),
     ]);
     expect(await told({ db: { host: 'a', port: 1 }, cache: { ttl: 1 }, log: { level: 'x' }, q: { size: 1 } })).toEqual(
       [],
     );
     expect(await told({ a: { x: 1 }, b: { x: 2 } })).toEqual([]);
     expect(await told({ _id: 'x', members: USERS })).toEqual([]);
+  });
+
+  it('are no documents of a table by columns as pandas writes it, which is refused unless it is asked for as one', async () => {
+    const column = Object.fromEntries(Array.from({ length: 3_000 }, (_, row) => [row, `${row}`]));
+    const tables = { columns: { name: column, age: column }, split: { columns: ['a'], index: [0], data: [[1]] } };
+    for (const [orient, table] of Object.entries(tables)) {
+      const { error } = await read('t.json', JSON.stringify(table));
+      expect(error).toContain(`as pandas writes it with orient="${orient}". Write it with orient="records"`);
+      expect((await read('t.json', JSON.stringify(table), { listPath: '.' })).documents).toEqual([table]);
+    }
+    const named = { ...tables.split, _id: 'x' };
+    expect((await read('t.json', JSON.stringify(named))).documents).toEqual([named]);
   });
 });

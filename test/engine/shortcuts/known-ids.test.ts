@@ -123,11 +123,14 @@ describe('createKnownIds()', () => {
   test('knows a table from its first documents on, however large it grows', () => {
     const ids = Array.from({ length: 50_000 }, (_, n) => `doc-${n}`);
     known.begin('t', [...ODD_IDS, 'a\u0000b']);
+    let doubted = 0;
     for (let from = 0; from < ids.length; from += 1_000) {
       const some = ids.slice(from, from + 1_000);
-      expect(known.try('t', some)?.length).toBeLessThan(50);
+      if (known.try('t', some)?.length !== 0) doubted += 1;
       known.add('t', some);
     }
+    // Each of them costs a statement.
+    expect(doubted).toBeLessThan(5);
     expect(known.try('t', ids)).toEqual(ids);
     expect(known.try('t', [...ODD_IDS, 'a\u0000b'])).toEqual([...ODD_IDS, 'a\u0000b']);
     expect(known.try('t', ['\ud800', 'none'])).toEqual(['\ud800']);

@@ -197,15 +197,24 @@ describe('the columns', () => {
     expect(outcome.warnings).toHaveLength(10);
   }, 20_000);
 
-  test('of many columns of text for the sake of one cell are found soon, each with its note', async () => {
+  test('of many columns of text for the sake of one cell are found soon, and told as one', async () => {
     const names = Array.from({ length: 400 }, (_, n) => `c${n}`);
     const rows = Array.from({ length: 20 }, (_, r) => names.map((_, n) => (r === 9 ? '1.2.3' : `${r * n}`)).join(','));
     const { columns, outcome } = await loaded(lines(names.join(','), ...rows));
     expect(columns[7]).toBe('c7 VARCHAR');
-    expect(outcome.warnings[7]).toBe(
-      '"c7" is text, since 1 of 20 values is no number as JSON writes it: line 11 has "1.2.3".',
-    );
+    expect(outcome.warnings).toEqual([
+      '400 columns are text for the sake of a few of their values: "c0", "c1", "c2" and 397 more. The first: "c0" is text, since 1 of 20 values is no number as JSON writes it: line 11 has "1.2.3".',
+    ]);
   }, 20_000);
+
+  test.each([
+    ['at the beginning', 0, '02134'],
+    ['behind what is looked at first', 4_000, '00501'],
+  ])('of digits are codes if one has a zero first, %s, and nothing has to be said of that', async (_, at, code) => {
+    const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n === at ? code : n === 7 ? 'n/a' : 10_001 + n}`);
+    const { columns, outcome } = await loaded(lines('id,zip', ...rows));
+    expect([columns[1], outcome.warnings]).toEqual(['zip VARCHAR', []]);
+  });
 
   test('of short records are there, and take no more room on the way than the file', async () => {
     const names = Array.from({ length: 400 }, (_, n) => `c${n}`);

@@ -50,8 +50,10 @@ export function isOfKind(cell: string, kind: CellKind): string {
   // What a program writes of a double has up to 17 digits, and comes back with them.
   const written = `regexp_replace(CAST(${value} AS VARCHAR), '[eE].*$', '')`;
   const isHeld = `(${digits} <= ${DIGITS_MAX} OR ${significant(written)} = ${significant(mantissa)})`;
-  const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)}) AND ${isHeld} AND ${isExact}`;
-  return `CASE WHEN length(${cell}) <= ${DIGITS_MAX + 1} AND regexp_full_match(${cell}, ${quoteText(SHORT_NUMBER)}) THEN true ELSE coalesce(${isLong}, false) END`;
+  // The engine computes both sides of an AND, of a CASE only what a row comes to: most cells are short, or no numbers.
+  const isShort = `length(${cell}) <= ${DIGITS_MAX + 1} AND regexp_full_match(${cell}, ${quoteText(SHORT_NUMBER)})`;
+  const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)})`;
+  return `CASE WHEN ${isShort} THEN true WHEN ${isLong} THEN coalesce(${isHeld} AND ${isExact}, false) ELSE false END`;
 }
 
 /** SQL for the value of a cell that is of a kind. */

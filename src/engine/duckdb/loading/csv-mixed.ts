@@ -45,7 +45,8 @@ function isAnyTime(cell: string, type: TimeType): string {
     type === 'TIMESTAMP WITH TIME ZONE'
       ? ` AND NOT regexp_matches(${cell}, '^(0001-01-01|9999-12-31).*([+-](0[1-9]|1)|[+-]00:?([1-5]|0[1-9]))')`
       : '';
-  return `(regexp_full_match(${cell}, ${quoteText(TIMES[type])}) AND ${isDay}${isInside} AND TRY_CAST(${readable(cell)} AS ${type}) IS NOT NULL)`;
+  const isRead = `${isDay}${isInside} AND TRY_CAST(${readable(cell)} AS ${type}) IS NOT NULL`;
+  return `CASE WHEN regexp_full_match(${cell}, ${quoteText(TIMES[type])}) THEN ${isRead} ELSE false END`;
 }
 
 /** Other words would make times and numbers of themselves: `epoch`, `nan`. */
@@ -73,10 +74,14 @@ export function isAlike(kind: CellKind, held: TimeShape): boolean {
 
 /** With codes such as 007. */
 const NUMBER = /^-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]\d+)?$/;
+const DIGITS = /^\d+$/;
+/** Among digits it says that these are codes, such as those of places: text, as whoever wrote them means it. */
+const ZERO_FIRST = /^0\d+$/;
 
-/** Whether most of some cells are numbers, or times, but for words for missing ones; undefined: neither. */
+/** Whether most of some cells are numbers, or times, but for words for missing ones; undefined: neither, or codes. */
 export function mostOf(cells: readonly unknown[], times: boolean): Most | undefined {
   const texts = cells.filter((cell) => typeof cell === 'string' && !isMissing(cell)) as string[];
+  if (texts.some((text) => ZERO_FIRST.test(text)) && texts.every((text) => DIGITS.test(text))) return undefined;
   const isMost = (is: (text: string) => boolean) => texts.length > 0 && 2 * texts.filter(is).length > texts.length;
   if (isMost((text) => NUMBER.test(text))) return 'number';
   return times && isMost((text) => timeShapeOf(text) !== undefined) ? 'time' : undefined;
@@ -192,6 +197,7 @@ function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
     const rest = [missing, unusual, other, ...aside];
     const count = rest.reduce((sum, one) => sum + one.count, 0);
     const { line = 0, cell = '' } = firstOf(rest) ?? {};
+    if (kind === 'integer' && ZERO_FIRST.test(other.cell)) return {};
     const others = { kind: most === 'number' ? 'double' : kind, count, all, line, cell } as const;
     return 2 * count < all && count > 0 ? { others } : {};
   }

@@ -7,6 +7,7 @@ import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { besideNotes } from './beside.ts';
+import type { ColumnNote } from './column-notes.ts';
 import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cells.ts';
 import { mixedSql } from './csv-mixed.ts';
 import { noteSpellings } from './csv-spellings.ts';
@@ -51,7 +52,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
       found.push({ name, shape, sql: valueFor(sql), cell: { sql, valueFor, kind, given, mixed } });
     } else found.push(givenColumn({ name, sql, given }, noValues, integers));
   }
-  const textNotes = new Map<string, string>();
+  const textNotes = new Map<string, ColumnNote>();
   const columns = await withThousands(ask, all, found, { separator: rows.separator, notes: textNotes });
   for (const { name, cell } of columns) {
     const others = cell && kinds.get(cell.sql)?.others;

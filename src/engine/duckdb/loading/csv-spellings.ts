@@ -2,6 +2,7 @@ import { cut } from '../../../contract/text.ts';
 import { type Reading, readingFor } from '../sql/corrections/readings.ts';
 import { isMissing } from '../sql/missing.ts';
 import { quoteName } from '../sql/names.ts';
+import type { ColumnNote } from './column-notes.ts';
 import type { RowColumn } from './relation.ts';
 
 /* Numbers and days that are text, since people or their spreadsheets spell them otherwise: what reads them is told. */
@@ -22,7 +23,7 @@ const PLAIN = /^[+-]?\d+(?:\.\d+)?$/;
 export function noteSpellings(
   columns: readonly RowColumn[],
   first: ReadonlyMap<string, readonly unknown[]>,
-  notes: Map<string, string>,
+  notes: Map<string, ColumnNote>,
 ): void {
   let told = 0;
   for (const { name, shape, cell } of columns) {
@@ -36,7 +37,8 @@ export function noteSpellings(
     const spaced = texts.find((text, at) => text !== trimmed[at]);
     const note = noteOf(name, trimmed) ?? (spaced === undefined ? undefined : spacedNote(name, spaced));
     if (note === undefined) continue;
-    notes.set(name, note);
+    // Each has a reading of its own.
+    notes.set(name, { cause: note, text: note });
     told += 1;
   }
 }

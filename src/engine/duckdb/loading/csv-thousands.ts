@@ -1,4 +1,5 @@
 import { quoteName, quoteText } from '../sql/names.ts';
+import type { ColumnNote } from './column-notes.ts';
 import { belowOneAnother, hasDigits } from './csv-mixed.ts';
 import type { Ask, RowColumn } from './relation.ts';
 
@@ -16,7 +17,7 @@ export async function withThousands(
   ask: Ask,
   from: string,
   columns: readonly RowColumn[],
-  { separator, notes }: { separator: string; notes: Map<string, string> },
+  { separator, notes }: { separator: string; notes: Map<string, ColumnNote> },
 ): Promise<RowColumn[]> {
   const open = columns.filter(({ cell }) => cell?.kind === 'double' && cell.given === undefined);
   if (separator !== SEPARATOR || open.length === 0) return [...columns];
@@ -33,10 +34,8 @@ export async function withThousands(
     const first = found.get(name);
     if (first === undefined || cell === undefined) return column;
     const shown = `line ${first.line.toLocaleString('en-US')} has ${JSON.stringify(String(first.cell))}`;
-    notes.set(
-      name,
-      `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, CAST(replace(${quoteName(name)}, '.', '') AS BIGINT) is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`,
-    );
+    const text = `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, CAST(replace(${quoteName(name)}, '.', '') AS BIGINT) is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`;
+    notes.set(name, { cause: 'are text, since their dots may be between thousands', text });
     return {
       name,
       shape: 'string',

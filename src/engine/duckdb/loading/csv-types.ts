@@ -3,6 +3,7 @@ import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
+import type { ColumnNote } from './column-notes.ts';
 import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
 import { BESIDE_MAX, belowOneAnother, lookAtMixed, type Most, mostOf, type Others } from './csv-mixed.ts';
 import type { Ask } from './relation.ts';
@@ -194,12 +195,15 @@ const SHOWN_CHARS = 40;
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
 
 /** Tells of a column that is text for the sake of a few cells. */
-export function textNote(name: string, { kind, count, all, line, cell }: Others): string {
+export function textNote(name: string, { kind, count, all, line, cell }: Others): ColumnNote {
   const number = LONG_INTEGER.test(cell) ? 'number that a DOUBLE gives back' : 'number as JSON writes it';
   const what = isTimeShape(kind) ? 'time like the others' : kind === 'boolean' ? 'boolean' : number;
   const some = `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} values`;
   const shown = JSON.stringify(cell.slice(0, SHOWN_CHARS));
-  return `${JSON.stringify(name)} is text, since ${some} ${count === 1 ? 'is' : 'are'} no ${what}: line ${line.toLocaleString('en-US')} has ${shown}.`;
+  return {
+    cause: 'are text for the sake of a few of their values',
+    text: `${JSON.stringify(name)} is text, since ${some} ${count === 1 ? 'is' : 'are'} no ${what}: line ${line.toLocaleString('en-US')} has ${shown}.`,
+  };
 }
 
 /** SQL for whether all cells that are not empty are of a kind. */

@@ -1,4 +1,5 @@
 import { cut } from '../../../contract/text.ts';
+import type { ColumnNote } from './column-notes.ts';
 import type { RowColumn } from './relation.ts';
 
 /*
@@ -13,8 +14,8 @@ const NAME_CHARS_MAX = 100;
 export function versionNotes(
   columns: readonly RowColumn[],
   first: ReadonlyMap<string, readonly unknown[]>,
-): Map<string, string> {
-  const notes = new Map<string, string>();
+): Map<string, ColumnNote> {
+  const notes = new Map<string, ColumnNote>();
   for (const { name, shape, cell } of columns) {
     if (shape !== 'double' || cell === undefined || cell.given !== undefined) continue;
     const pair = mergedIn(first.get(cell.sql) ?? []);
@@ -22,10 +23,8 @@ export function versionNotes(
     const shown = JSON.stringify(cut(name, NAME_CHARS_MAX));
     const [one, other, number] = pair;
     const what = number === one ? `in which ${one} and ${other} are one` : `in which ${other} is ${number}`;
-    notes.set(
-      name,
-      `${shown} became numbers, ${what}: if these are versions, chapters or codes, load anew with "types": {${shown}: "STRING"}.`,
-    );
+    const text = `${shown} became numbers, ${what}: if these are versions, chapters or codes, load anew with "types": {${shown}: "STRING"}.`;
+    notes.set(name, { cause: 'became numbers, and may be versions, chapters or codes', text });
   }
   return notes;
 }

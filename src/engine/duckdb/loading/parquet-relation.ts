@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { DuckDBTypeId } from '@duckdb/node-api';
 import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
+import { ITEM_BYTES_MAX } from '../../../contract/json/json-scan.ts';
 import type { ParquetRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
@@ -8,15 +9,17 @@ import { INSTANT_IDS, INTEGER_IDS } from '../sql/type-kinds.ts';
 import { toJson } from '../tables/alter.ts';
 import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
+import { isTimeShape, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { BESIDE, besideNotes, isCollectionSql, mergeBeside } from './beside.ts';
+import { type ColumnNote, groupedNotes } from './column-notes.ts';
 import { isSafe } from './csv-cells.ts';
 import { timesAmong } from './csv-types.ts';
 import { durationNotes } from './parquet-durations.ts';
 import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
-import { isTooLarge } from './row-bytes.ts';
+import { bytesOf, isTooLarge } from './row-bytes.ts';
 import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
 /** A column of the file, as SQL; `l` is the number of its row. */
@@ -66,9 +69,10 @@ export async function parquetRelation(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
   const notes = isExport ? [] : [...besideNotes(sources.map(({ name }) => name)), ...(await durationNotes(ask, path))];
-  const columns = await columnsOf(ask, all, fields, { times, hasIntegers, notes });
+  const { columns, bytesMax } = await columnsOf(ask, all, fields, { times, hasIntegers, notes });
   const names = new Set(columns.map(({ name }) => name));
-  const tooLarge = isTooLarge(fields);
+  // Of nearly all files this is known without reading them once more.
+  const tooLarge = bytesMax > ITEM_BYTES_MAX ? isTooLarge(fields) : undefined;
   const [found = []] = tooLarge === undefined ? [] : await ask(`SELECT bool_or(${tooLarge}) FROM ${all}`);
   const find = (name: string) => sources.find((one) => one.name === name);
   const [own, timeColumn] = [find(ID_COLUMN), find(TIME_COLUMN)];
@@ -121,40 +125,78 @@ function timeOf({ type, sql }: Source): TimeSource {
   return { time: 'NULL::TIMESTAMP WITH TIME ZONE', isOdd: `(${sql} IS NOT NULL)` };
 }
 
-/** The fields as a collection has them: some of their types depend on all values. */
+/** What is to be known of all values of a column, as SQL; undefined: nothing of that kind. */
+interface Figures {
+  least?: string | undefined;
+  most?: string | undefined;
+  lost?: string | undefined;
+  isWhole?: string | undefined;
+  bytes?: string | undefined;
+}
+
+/** The same as they were found. */
+type Found = Readonly<Partial<Record<keyof Figures, DuckDBValue>>>;
+
+/** Of columns, in one statement; the engine plans as many aggregates of constants for as long as the others. */
+async function figuresOf(ask: Ask, from: string, columns: readonly Figures[]): Promise<Found[]> {
+  const wanted = columns.flatMap((figures) => Object.values(figures).filter((sql) => sql !== undefined));
+  const [row = []] = wanted.length === 0 ? [] : await ask(`SELECT ${wanted.join(', ')} FROM ${from}`);
+  let at = 0;
+  return columns.map((figures) => {
+    const named = Object.entries(figures).filter(([, sql]) => sql !== undefined);
+    return Object.fromEntries(named.map(([key]) => [key, row[at++] ?? null]));
+  });
+}
+
+/**
+ * The fields as a collection has them: some of their types depend on all values. `bytesMax`: no row has more bytes of text
+ * and lists.
+ */
 async function columnsOf(
   ask: Ask,
   from: string,
   sources: readonly Source[],
   { times, hasIntegers, notes }: Pick<RelationOptions, 'times' | 'hasIntegers'> & { notes: string[] },
-): Promise<RowColumn[]> {
+): Promise<{ columns: RowColumn[]; bytesMax: number }> {
   const typed = sources.map((source) => ({ source, values: typedValues(source.type, source.sql, times) }));
-  const figures = typed.map(({ source: { name }, values: { shape, sql, isLost } }) => {
-    const raw = shape === 'double' && hasIntegers(name) ? sql : undefined;
-    return [
-      shape === 'int64' || shape === 'hugeint' ? `bool_and(${isSafe(sql)})` : 'NULL',
-      shape === 'hugeint' ? `bool_and(TRY_CAST(${sql} AS BIGINT) IS NOT NULL OR ${sql} IS NULL)` : 'NULL',
-      isLost === undefined ? '0' : `count(*) FILTER (${isLost})`,
-      raw === undefined ? 'NULL' : `bool_and(${raw} = trunc(${raw}) AND ${isSafe(raw)})`,
-    ].join(', ');
-  });
-  const [row = []] = figures.length === 0 ? [] : await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  const found = await figuresOf(
+    ask,
+    from,
+    typed.map(({ source, values: { shape, sql, isLost } }): Figures => {
+      const isLong = shape === 'int64' || shape === 'hugeint';
+      const bytes = bytesOf(source.type, source.sql);
+      return {
+        least: isLong ? `min(${sql})` : undefined,
+        most: isLong ? `max(${sql})` : undefined,
+        lost: isLost === undefined ? undefined : `count(*) FILTER (${isLost})`,
+        isWhole:
+          shape === 'double' && hasIntegers(source.name)
+            ? `bool_and(${sql} = trunc(${sql}) AND ${isSafe(sql)})`
+            : undefined,
+        bytes: bytes === undefined ? undefined : `max(${bytes})`,
+      };
+    }),
+  );
+  const bytesMax = found.reduce((sum, { bytes }) => sum + Number(bytes ?? 0), 0);
   const texts = typed.flatMap(({ values }) => (times && values.shape === 'string' ? [values.sql] : []));
   const timeShapes = await timesAmong(ask, from, texts);
-  return typed.map(({ source, values }, index) => {
-    const [isSmall, isLong, lost, isWhole] = row.slice(4 * index);
+  const told: [string, ColumnNote][] = [];
+  const columns = typed.map(({ source, values }, index): RowColumn => {
+    const { least, most, lost = 0, isWhole } = found[index] ?? {};
     const { name, type } = source;
-    if (AS_TEXT.has(type.typeId))
-      notes.push(`${JSON.stringify(name)} has values of type ${typeName(type)}, which are text here.`);
-    if (holdsLongDecimals(type)) {
-      notes.push(
-        `${JSON.stringify(name)} has decimals of more than 15 digits in lists or objects, which are text here.`,
-      );
+    const tell = (cause: string, text: string) => told.push([name, { cause, text }]);
+    const shown = JSON.stringify(name);
+    if (AS_TEXT.has(type.typeId)) {
+      const what = `of type ${typeName(type)}, which are text here`;
+      tell(`have values ${what}`, `${shown} has values ${what}.`);
     }
-    if (Number(lost ?? 0) > 0) {
-      notes.push(
-        `${lost} values of ${JSON.stringify(name)} are none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out.`,
-      );
+    if (holdsLongDecimals(type)) {
+      const what = 'decimals of more than 15 digits in lists or objects, which are text here';
+      tell(`have ${what}`, `${shown} has ${what}.`);
+    }
+    if (Number(lost) > 0) {
+      const what = 'none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out';
+      tell('have values that JSON has not, which are left out', `${lost} values of ${shown} are ${what}.`);
     }
     const column = { ...values, name };
     const time = timeShapes.get(values.sql);
@@ -163,10 +205,21 @@ async function columnsOf(
     if (values.shape === 'double' && type.typeId === DuckDBTypeId.DOUBLE && Number(lost) === 0) {
       return { ...column, sql: source.sql, isWhole: isWhole === true };
     }
+    if (isTimeShape(values.shape) && Number(lost) === 0) {
+      return { ...column, sql: `CAST(${source.sql} AS ${timeType(values.shape)})` };
+    }
     if (values.shape !== 'int64' && values.shape !== 'hugeint') return column;
-    const shape: Shape = isSmall !== false ? 'int53' : isLong === false ? 'hugeint' : 'int64';
+    const shape = integerShape(BigInt(String(least ?? 0)), BigInt(String(most ?? 0)));
     return { ...column, shape, sql: `CAST(${values.sql} AS ${typeOf(shape)})` };
   });
+  notes.push(...groupedNotes(told));
+  return { columns, bytesMax };
+}
+
+/** The narrowest shape of integers between two of them. */
+function integerShape(least: bigint, most: bigint): Shape {
+  if (least >= Number.MIN_SAFE_INTEGER && most <= Number.MAX_SAFE_INTEGER) return 'int53';
+  return BigInt.asIntN(64, least) === least && BigInt.asIntN(64, most) === most ? 'int64' : 'hugeint';
 }
 
 /** Whole row groups, as far as they are not too large: the engine reads one only as a whole. */

@@ -3,6 +3,7 @@ import type { ColumnType } from '../../../contract/column-types.ts';
 import type { JsonObject } from '../../../contract/json/json.ts';
 import type { DeclaredType } from '../../documents.ts';
 import type { Shape } from '../values/shape.ts';
+import type { ColumnNote } from './column-notes.ts';
 import type { CellKind, Mixed } from './csv-cells.ts';
 
 /** Runs a statement that only reads. */
@@ -71,9 +72,9 @@ export interface Relation {
   document(values: readonly DuckDBValue[], columns: ReadonlyMap<string, Shape>): RowAsDocument;
   notes: string[];
   /** By column: what is to be told where it becomes one of text. */
-  textNotes?: ReadonlyMap<string, string>;
+  textNotes?: ReadonlyMap<string, ColumnNote>;
   /** The same where it becomes one of doubles. */
-  numberNotes?: ReadonlyMap<string, string>;
+  numberNotes?: ReadonlyMap<string, ColumnNote>;
 }
 
 /** How rows get their ids and event times. */

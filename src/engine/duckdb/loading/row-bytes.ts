@@ -15,7 +15,7 @@ export function isTooLarge(columns: readonly { type: DuckDBType; sql: string }[]
 }
 
 /** SQL for the bytes that a value has as JSON at least; undefined: they are few, whatever the value. */
-function bytesOf(type: DuckDBType, sql: string, level = 0): string | undefined {
+export function bytesOf(type: DuckDBType, sql: string, level = 0): string | undefined {
   const item = `x${level}`;
   switch (type.typeId) {
     case DuckDBTypeId.VARCHAR:

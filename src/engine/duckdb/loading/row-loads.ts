@@ -15,6 +15,7 @@ import { tableLock } from '../tables/writes.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
+import { type ColumnNote, groupedNotes } from './column-notes.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { openedRows } from './opened-rows.ts';
@@ -180,8 +181,8 @@ async function load(
 
 /** What is to be told of rows whose columns have these shapes. */
 function notesOf({ textNotes, numberNotes, notes }: Relation, columns: ReadonlyMap<string, Shape>): string[] {
-  const told = (byColumn: ReadonlyMap<string, string> = new Map(), shape: Shape) =>
-    [...byColumn].flatMap(([name, note]) => (columns.get(name) === shape ? [note] : []));
+  const told = (byColumn: ReadonlyMap<string, ColumnNote> = new Map(), shape: Shape) =>
+    groupedNotes([...byColumn].filter(([name]) => columns.get(name) === shape));
   return [...told(textNotes, 'string'), ...told(numberNotes, 'double'), ...notes];
 }
 

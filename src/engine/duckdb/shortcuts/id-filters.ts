@@ -4,10 +4,13 @@ import type { NumberedLines } from '../../documents.ts';
 /* Filters of ids (Bloom filters): what they deny is not there, and what they do not may be. */
 
 /**
- * Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive.
+ * Bits per id, at least, up to where a filter that grows goes on in another one, and at capacity; and how many of them an id
+ * sets. One in a hundred thousand answers is a false positive, at capacity one in two thousand: a statement looks for each,
+ * which takes as long as storing some hundred documents, so it must not be one in each request of a thousand.
  */
-const BITS = 16;
-const BITS_SET = 6;
+const BITS = 32;
+const BITS_FULL = 16;
+const BITS_SET = 8;
 const BITS_MIN = 2 ** 16;
 /** A larger table gets no filter, since its hashes are read all at once. */
 export const ROWS_MAX = 8_000_000;
@@ -39,15 +42,13 @@ export function countOf(lines: readonly NumberedLines[]): number {
 export class FixedFilter implements Filter {
   readonly bits: Uint32Array;
   readonly #mask: number;
-  readonly #idsMax: number;
   #ids = 0;
 
   constructor(rows: number) {
     let size = BITS_MIN;
-    while (size < rows * 1.5 * BITS) size *= 2;
+    while (size < rows * BITS) size *= 2;
     this.bits = new Uint32Array(size / 32);
     this.#mask = size - 1;
-    this.#idsMax = size / BITS;
   }
 
   get bytes(): number {
@@ -55,7 +56,12 @@ export class FixedFilter implements Filter {
   }
 
   get isFull(): boolean {
-    return this.#ids > this.#idsMax;
+    return this.#ids * BITS_FULL > this.#mask;
+  }
+
+  /** Whether further ids are better put elsewhere. */
+  get isDense(): boolean {
+    return this.#ids * BITS > this.#mask;
   }
 
   addId(id: string): void {
@@ -156,8 +162,8 @@ export class GrowingFilter implements Filter {
   #add(hash: Hash): void {
     this.#rows += 1;
     let last = this.#filters.at(-1);
-    if (last === undefined || last.isFull) {
-      last = new FixedFilter(((last?.bytes ?? 1) * 8 * GROWTH) / BITS / 1.5);
+    if (last === undefined || last.isDense) {
+      last = new FixedFilter(((last?.bytes ?? 1) * 8 * GROWTH) / BITS);
       this.#filters.push(last);
     }
     last.add(hash);
