@@ -1,3 +1,4 @@
+import type { DuckDBValue } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
 import { createCatalogClient } from '../../src/engine/duckdb/lake/catalog-client.ts';
@@ -51,7 +52,7 @@ beforeAll(async () => {
     fits: async () => true,
   });
   const opened: MaintenanceContext['opened'] = (work) => onLakeOpened(place, limits, work);
-  context = { client, locks, log, opened, transaction: (work) => store.transaction(work) };
+  context = { client, locks, log, opened, transaction: (work, options) => store.transaction(work, options) };
   closing = [() => store.close(), () => locks.close(), () => client.close()];
 });
 
@@ -105,6 +106,46 @@ test('many small files become few while four write, and nothing is lost', async 
   }
   await a.changeDocuments('t', ['0-1', '1-1'], (document) => ({ ...document, n: -1 }));
   expect(await a.deleteDocuments('t', ['0-1', '1-1', '2-1'])).toBe(3);
+});
+
+const aside = Array.from({ length: 20 }, (_, n) => `aside-${n} ${n}`);
+
+test.each([
+  ['adds rows', 1, [...aside, 'beside-1 1'], () => a.addDocuments('t', [doc('beside-1', { n: 1 })])],
+  [
+    'adds a field',
+    1,
+    [...aside, 'beside-1 1', 'beside-2 2'],
+    () => a.addDocuments('t', [doc('beside-2', { n: 2, more: 'x' })]),
+  ],
+  [
+    'deletes rows of them',
+    2,
+    [...aside.filter((one) => one !== 'aside-3 3'), 'beside-2 2'],
+    () => a.deleteDocuments('t', ['beside-1', 'aside-3']),
+  ],
+])('who %s while files are put together does not wait, and nothing is lost', async (_, tries, left, write) => {
+  for (let n = 0; n < 20; n++) await a.addDocuments('t', [doc(`aside-${n}`, { n })]);
+  const before = await files();
+  let calls = 0;
+  const transaction: MaintenanceContext['transaction'] = (work, options) =>
+    context.transaction(async (sql) => {
+      let isOfTable = false;
+      const noted: typeof sql = Object.assign((text: string, ...values: DuckDBValue[]) => {
+        isOfTable = text.includes("'t'") && text.includes('merge_adjacent');
+        return sql(text, ...values);
+      }, sql);
+      const rows = await work(noted);
+      if (isOfTable && calls++ === 0) await write();
+      return rows;
+    }, options);
+  await tidy({ ...context, transaction }, new AbortController().signal, { quietSecs: 0 });
+  expect(failures).toEqual([]);
+  expect(calls).toBe(tries);
+  expect(await files()).toBeLessThan(before - 10);
+  await b.refresh();
+  const ids = (await rowsOf(b, "SELECT _id, n FROM docs WHERE _id LIKE '%side%'")).map(([id, n]) => `${id} ${n}`);
+  expect(ids.sort()).toEqual([...left].sort());
 });
 
 test('what is deleted for the most part is written anew', async () => {

@@ -156,9 +156,8 @@ const KEEPS_DOCUMENTS_IN_FILES = `CALL ${quoteName(CATALOG)}.set_option('data_in
 const ASIDE = { threads: 1, memoryBytes: 256 * 1024 * 1024 };
 
 /**
- * Files small enough to be put together, and written anew, while writers wait. Of a row that is looked up its whole group is
- * read: with groups of 8,192 rows a document by its id takes a third of the time, and by LZ4, which is read faster, a query
- * of all rows no more than before.
+ * Of a row that is looked up its whole group is read: with groups of 8,192 rows a document by its id takes a third of the time,
+ * and by LZ4, which is read faster, a query of all rows no more than before.
  */
 const FILES = [
   "'parquet_compression', 'lz4_raw'",

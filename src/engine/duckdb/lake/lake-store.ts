@@ -32,6 +32,11 @@ interface Options {
   fits(snapshot: number): Promise<boolean>;
 }
 
+export interface CommitOptions {
+  /** Runs the commit, and may take the locks that it relies on (default: runs it with those that are held). */
+  within?: (commit: () => Promise<void>) => Promise<void>;
+}
+
 /** The attached lake, until it fails. */
 interface Session {
   database: LakeDatabase;
@@ -116,12 +121,18 @@ export class LakeStore implements Store {
   // Each statement makes a file.
   readonly insertedBytesMax = 16 * 1024 * 1024;
 
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#onWriter(async ({ sql }) => {
-      const note = { commit: randomUUID(), holds: this.#options.held() };
-      const commit = () => this.#commit(sql, noteText(note), note.holds);
-      return await inTransaction(sql, work, commit, () => this.#begin(sql));
-    });
+  transaction<T>(
+    work: (sql: Sql) => Promise<T>,
+    { within = (commit) => commit() }: CommitOptions & { isAside?: boolean } = {},
+  ): Promise<T> {
+    return this.#onWriter(({ sql }) =>
+      inTransaction(
+        sql,
+        work,
+        () => within(() => this.#commit(sql)),
+        () => this.#begin(sql),
+      ),
+    );
   }
 
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -194,7 +205,9 @@ export class LakeStore implements Store {
     await this.#looks.look(sql.again, BEGIN);
   }
 
-  async #commit(sql: Sql, note: string, holds: readonly Held[]): Promise<void> {
+  async #commit(sql: Sql): Promise<void> {
+    const holds = this.#options.held();
+    const note = noteText({ commit: randomUUID(), holds });
     await sql(`CALL ${quoteName(CATALOG)}.set_commit_message($1, NULL, extra_info => $2)`, this.#options.node, note);
     try {
       await sql.again('COMMIT');

@@ -1,30 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import type { Locks } from '../connections/locks.ts';
-import type { Sql, Transaction } from '../connections/store.ts';
+import type { Sql } from '../connections/store.ts';
 import { CATALOG, quoteText } from '../sql/names.ts';
 import { METADATA_LOCK } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
 import type { CatalogClient } from './catalog-client.ts';
 import { CATALOG_SCHEMA } from './lake-options.ts';
+import type { CommitOptions } from './lake-store.ts';
 
 /*
  * Each write makes a file, and leaves what it replaces in another: one node makes fewer and fuller ones of them, and removes
- * what no query can see any more. A step holds the table's lock, and is small enough for writers to wait for.
+ * what no query can see any more. A step takes the table's lock for its commit alone, which the lake refuses where rows of the
+ * table were deleted meanwhile: then it is done once more, and holds the lock from its beginning. So it does with metadata, of
+ * which rows may be deleted in the catalog.
  */
 
 export interface MaintenanceContext {
   client: CatalogClient;
-  transaction: Transaction;
+  /** As of `LakeStore`. */
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: CommitOptions): Promise<T>;
   locks: Locks;
   /** Runs `work` on the lake opened anew, for it alone. */
   opened(work: (sql: Sql) => Promise<void>): Promise<void>;
   log: Log;
 }
 
-/** Smaller files are put together, and no more of them at once than make one of the other size. */
-const SMALL_BYTES = 8 * 1024 * 1024;
-export const TARGET_BYTES = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** Smaller files are put together, and no more of them at once than make one of the last size. */
+const SMALL_BYTES = 8 * MIB;
+/** So are these in a table that nobody has written to for a while, where they fill one: a query takes its time for each file. */
+const HALF_BYTES = 32 * MIB;
+export const TARGET_BYTES = 64 * MIB;
 /** So many of them are worth a step: the first in a table that nobody has written to for a while, the other in any. */
 const SMALL_MIN = 16;
 const SMALL_MANY = 100;
@@ -35,7 +42,7 @@ const QUIET_SECS = 10;
  * ones of which anything is deleted are not put together as they are, and so written anew, too, once there are many.
  */
 const HOLLOW = 0.3;
-const REWRITTEN_BYTES = 2 * TARGET_BYTES;
+const REWRITTEN_BYTES = 32 * MIB;
 const LOOK_MS = 5_000;
 /** Between one step and the next; writers that wait go first. */
 const NEXT_MS = 100;
@@ -55,6 +62,8 @@ interface Look {
   quiet: number;
   /** Small files. */
   small: number;
+  /** Bytes of files that are at most half full. */
+  half: number;
   /** The share of deleted rows from which on files are to be written anew now. */
   hollow: number | undefined;
   /** Small files of which less is deleted, and that share if these are to be. */
@@ -65,6 +74,7 @@ interface Look {
 const LOOK = `SELECT schema_name, table_name,
     coalesce(extract(epoch FROM now() - max(snapshot_time)), ${QUIET_SECS}) AS quiet,
     count(*) FILTER (WHERE size < ${SMALL_BYTES} AND deleted = 0) AS small,
+    coalesce(sum(size) FILTER (WHERE size < ${HALF_BYTES} AND deleted = 0), 0) AS half,
     coalesce(min(deleted) FILTER (WHERE deleted >= ${HOLLOW} AND until <= ${REWRITTEN_BYTES}),
       max(deleted) FILTER (WHERE deleted >= ${HOLLOW})) AS hollow,
     count(*) FILTER (WHERE size < ${SMALL_BYTES} AND deleted > 0 AND deleted < ${HOLLOW}) AS holed,
@@ -118,7 +128,7 @@ export async function tidy(
   for (const look of (await context.client.query(LOOK)).map(lookOf)) {
     for (const [kind, step] of Object.entries(stepsFor(look, quietSecs))) {
       if (signal.aborted) return isAny;
-      const [place, tried] = [`${look.table} ${kind}`, `${look.small} ${step}`];
+      const [place, tried] = [`${look.table} ${kind}`, `${look.small} ${look.half} ${step}`];
       if (step === undefined || inVain.get(place) === tried) continue;
       inVain.delete(place);
       if (await doStep(context, look, step)) isAny = true;
@@ -134,21 +144,22 @@ function lookOf(row: Record<string, unknown>): Look {
     table: String(row['table_name']),
     quiet: Number(row['quiet']),
     small: Number(row['small']),
+    half: Number(row['half']),
     hollow: row['hollow'] === null ? undefined : Number(row['hollow']),
     holed: Number(row['holed']),
     least: row['least'] === null ? undefined : Number(row['least']),
   };
 }
 
-function stepsFor({ schema, table, quiet, small, hollow, holed, least }: Look, quietSecs: number) {
+function stepsFor({ schema, table, quiet, small, half, hollow, holed, least }: Look, quietSecs: number) {
   const place = `${quoteText(CATALOG)}, ${quoteText(table)}, schema => ${quoteText(schema)}`;
   const many = quiet >= quietSecs ? SMALL_MIN : SMALL_MANY;
   const deleted = hollow ?? (holed >= many ? least : undefined);
+  const merge = (bytes: number) =>
+    `ducklake_merge_adjacent_files(${place}, max_file_size => ${bytes}, max_compacted_files => 1)`;
   return {
-    merge:
-      small >= many
-        ? `ducklake_merge_adjacent_files(${place}, max_file_size => ${SMALL_BYTES}, max_compacted_files => 1)`
-        : undefined,
+    fill: quiet >= quietSecs && half >= TARGET_BYTES ? merge(HALF_BYTES) : undefined,
+    merge: small >= many ? merge(SMALL_BYTES) : undefined,
     // The share is computed there once more, and may round to less.
     rewrite:
       deleted === undefined
@@ -164,9 +175,12 @@ async function doStep(
   step: string,
 ): Promise<boolean> {
   const startedAt = performance.now();
-  const lock = schema === '_meta' ? METADATA_LOCK : tableLock(table);
+  const isOfDocuments = schema !== '_meta';
+  const within = <T>(work: () => Promise<T>) => locks.hold([isOfDocuments ? tableLock(table) : METADATA_LOCK], work);
+  const call = (sql: Sql) => sql(`CALL ${step}`);
+  const alone = () => within(() => transaction(call));
   try {
-    const rows = await locks.hold([lock], () => transaction((sql) => sql(`CALL ${step}`)));
+    const rows = await (isOfDocuments ? transaction(call, { within }).catch(alone) : alone());
     log.info(
       { schema, table, ms: Math.round(performance.now() - startedAt) },
       `files of the lake: ${step.split('(')[0]}`,
