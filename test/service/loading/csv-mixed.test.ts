@@ -216,6 +216,20 @@ describe('the columns', () => {
     expect([columns[1], outcome.warnings]).toEqual(['zip VARCHAR', []]);
   });
 
+  test.each([
+    ['at the beginning', 7],
+    ['behind what is looked at first', 4_000],
+  ])('of integers of any width are told to be text for one with a zero first, %s', async (_, at) => {
+    const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n === at ? '0123' : n}`);
+    const { columns, outcome } = await loaded(lines('id,amount', ...rows));
+    expect([columns[1], outcome.warnings]).toEqual([
+      'amount VARCHAR',
+      [
+        `"amount" is text, since 1 of 5,000 values is no number as JSON writes it: line ${(at + 2).toLocaleString('en-US')} has "0123".`,
+      ],
+    ]);
+  });
+
   test('of short records are there, and take no more room on the way than the file', async () => {
     const names = Array.from({ length: 400 }, (_, n) => `c${n}`);
     const rows = Array.from({ length: 3_000 }, (_, r) => `${r}`);

@@ -75,13 +75,17 @@ export function isAlike(kind: CellKind, held: TimeShape): boolean {
 /** With codes such as 007. */
 const NUMBER = /^-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]\d+)?$/;
 const DIGITS = /^\d+$/;
-/** Among digits it says that these are codes, such as those of places: text, as whoever wrote them means it. */
+/**
+ * Among digits of the same width it says that these are codes, such as those of places: text, as whoever wrote them means it.
+ * Among others, such as 007 between 6 and 1000, it may be a slip.
+ */
 const ZERO_FIRST = /^0\d+$/;
 
 /** Whether most of some cells are numbers, or times, but for words for missing ones; undefined: neither, or codes. */
 export function mostOf(cells: readonly unknown[], times: boolean): Most | undefined {
   const texts = cells.filter((cell) => typeof cell === 'string' && !isMissing(cell)) as string[];
-  if (texts.some((text) => ZERO_FIRST.test(text)) && texts.every((text) => DIGITS.test(text))) return undefined;
+  const areCodes = texts.every((text) => DIGITS.test(text) && text.length === texts[0]?.length);
+  if (areCodes && texts.some((text) => ZERO_FIRST.test(text))) return undefined;
   const isMost = (is: (text: string) => boolean) => texts.length > 0 && 2 * texts.filter(is).length > texts.length;
   if (isMost((text) => NUMBER.test(text))) return 'number';
   return times && isMost((text) => timeShapeOf(text) !== undefined) ? 'time' : undefined;
@@ -147,7 +151,8 @@ export async function lookAtMixed(
   const isHeld = most === 'number' ? `bool_and(length(c) <= ${SHORT_CHARS} OR ${isOfKind('c', 'double')})` : 'true';
   const rows = await ask(
     `SELECT i, CASE ${cases.join(' ')} ELSE ${OTHER} END AS k,
-       count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true)), ${isHeld}
+       count(*), min(l), arg_min(left(c, ${SHOWN_CHARS}), l), bool_and(coalesce(${isSafe('TRY_CAST(c AS BIGINT)')}, true)), ${isHeld},
+       if(min(length(c)) = max(length(c)), min(length(c)), 0)
      FROM ${belowOneAnother(from, columns)}
      WHERE c IS NOT NULL GROUP BY i, k`,
   );
@@ -155,13 +160,14 @@ export async function lookAtMixed(
     const own = rows.filter(([at]) => Number(at) === place);
     const groupOf = (code: number): Group => {
       const row = own.find(([, k]) => Number(k) === code) ?? [];
-      const [, , count = 0, line = 0, cell = '', isSmall = true, held = true] = row;
+      const [, , count = 0, line = 0, cell = '', isSmall = true, held = true, width = 0] = row;
       return {
         count: Number(count),
         line: Number(line),
         cell: String(cell),
         isSmall: isSmall === true,
         isHeld: held === true,
+        width: Number(width),
       };
     };
     return lookedAt(most, groupOf);
@@ -176,6 +182,8 @@ interface Group {
   isSmall: boolean;
   /** Whether a double gives back all of them, if they are numbers. */
   isHeld: boolean;
+  /** Characters of each; 0: not all have as many. */
+  width: number;
 }
 
 function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
@@ -197,7 +205,8 @@ function lookedAt(most: Most, groupOf: (code: number) => Group): Looked {
     const rest = [missing, unusual, other, ...aside];
     const count = rest.reduce((sum, one) => sum + one.count, 0);
     const { line = 0, cell = '' } = firstOf(rest) ?? {};
-    if (kind === 'integer' && ZERO_FIRST.test(other.cell)) return {};
+    const isOneWidth = other.width > 0 && other.width === kinds[0]?.width;
+    if (kind === 'integer' && isOneWidth && ZERO_FIRST.test(other.cell)) return {};
     const others = { kind: most === 'number' ? 'double' : kind, count, all, line, cell } as const;
     return 2 * count < all && count > 0 ? { others } : {};
   }
