@@ -15,6 +15,7 @@ import {
   type RefusedItem,
   type SourceBatch,
   type SourceChange,
+  type TextRows,
 } from './source.ts';
 import { type PlacedSource, putRefused, putState, stateOf } from './states.ts';
 import { changesOf, itemsIn, lastItemOf } from './text-rows.ts';
@@ -193,10 +194,17 @@ async function store(
 
 /** Rows have bytes only as a whole. */
 function sizeOf({ file, rows = [] }: SourceBatch, { added, replaced, others }: NonNullable<BatchOutcome['rows']>) {
-  // But for what is between them.
-  const bytes = file?.bytes ?? rows.reduce((sum, one) => sum + one.bytes.length - (one.ends.length - 1), 0);
+  const bytes = file?.bytes ?? rows.reduce((sum, one) => sum + bytesOfLines(one), 0);
   const share = (rows: number) => Math.round((bytes * rows) / Math.max(1, added + replaced + others.length));
   return { inserted: share(added + replaced), overwritten: share(replaced) };
+}
+
+const RETURN = 0x0d;
+
+/** But for what is between them. */
+function bytesOfLines({ bytes, ends }: TextRows): number {
+  const returns = ends.reduce((sum, end) => sum + (bytes[end - 1] === RETURN ? 1 : 0), 0);
+  return bytes.length - (ends.length - 1) - returns;
 }
 
 /** Rows that are stored as documents in one step: some tenths of a second. */

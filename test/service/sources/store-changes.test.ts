@@ -30,7 +30,7 @@ const batchOf = (more: Partial<SourceBatch>): SourceBatch => ({
 
 const rows = (text: string) => {
   const bytes = Buffer.from(text);
-  const ends = [...text.matchAll(/$/gm)].map(({ index }) => Buffer.byteLength(text.slice(0, index)));
+  const ends = [...text.matchAll(/(?=\n)|$/g)].map(({ index }) => Buffer.byteLength(text.slice(0, index)));
   return { bytes, ends, first: 0, prefix: 'p', object: 'o', line: 1, storedTo: -1 };
 };
 const changed = (text: string, n: number) => ({ id: `p/${n}`, item: `o/${n}`, text });
@@ -38,6 +38,7 @@ const parsed = (text: string, n: number) => ({ id: `p/${n}`, item: `o/${n}`, doc
 
 test.each<[string, Partial<SourceBatch>, number]>([
   ['rows of text', { rows: [rows(TEXT)] }, Buffer.byteLength(LINES.join(''))],
+  ['rows of text with returns', { rows: [rows(TEXT.replaceAll('\n', '\r\n'))] }, Buffer.byteLength(LINES.join(''))],
   ['documents as text', { changes: LINES.map(changed) }, Buffer.byteLength(LINES.join(''))],
   [
     'documents',
