@@ -35,7 +35,7 @@ export interface Dictionary extends ObjectList {
   isAlike: boolean;
   /** Whether these are numbers of rows: the members are columns. */
   isColumns: boolean;
-  /** Whether these begin with 0. */
+  /** Whether these begin with 0, and no column holds objects alone. */
   isFromZero: boolean;
   hasId: boolean;
 }
@@ -158,10 +158,11 @@ export class OutlineScanner {
     const isColumns = isTable && [...keys.keys()].every((key) => /^\d{1,15}$/.test(key));
     const isAlike = isSame && items >= ALIKE_MIN && !isColumns;
     const found = this.#dictionaries;
+    // Where the cells of a column are all objects they may well be documents, by their numbers.
+    const isFromZero = isColumns && keys.has('0') && (found.at(-1)?.begin ?? -1) < begin;
     if (isAlike || isColumns) while ((found.at(-1)?.begin ?? -1) > begin) found.pop();
     if (found.length >= LISTS_MAX) return;
     const path = this.#path.join('.');
-    const isFromZero = isColumns && keys.has('0');
     found.push({ path, items, begin, end: at + 1, line, isAlike, isColumns, isFromZero, hasId: keys.has('_id') });
   }
 

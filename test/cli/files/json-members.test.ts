@@ -83,6 +83,8 @@ describe('the members of an object of objects', () => {
       expect(error).toContain(`as pandas writes it with orient="${orient}". Write it with orient="records"`);
       expect((await read('t.json', JSON.stringify(table), { listPath: '.' })).documents).toEqual([table]);
     }
+    const byNumber = { users: { 0: { n: 1 }, 1: { n: 2 } }, items: { 0: { price: 3 } } };
+    expect((await read('t.json', JSON.stringify(byNumber))).documents).toEqual([byNumber]);
     const named = { ...tables.split, _id: 'x' };
     expect((await read('t.json', JSON.stringify(named))).documents).toEqual([named]);
   });
