@@ -20,6 +20,7 @@ import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
+import { createJsonPaths, type JsonPaths } from './json-paths.ts';
 import { jsonUses } from './json-values.ts';
 import { layerOn, lookUp } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
@@ -62,6 +63,7 @@ interface Walk {
   missing: Missing[];
   macros: Set<string>;
   patterns: Map<string, number>;
+  jsonPaths: JsonPaths;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied to each place that names it. */
   copiesWith: boolean;
@@ -168,6 +170,8 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'FUNCTION') checkPattern(walk, node);
+  const refusal = walk.jsonPaths.refusalOf(node, scope.aliases);
+  if (refusal !== null) refuse(walk, node, refusal);
   if (isLongIn(node)) walk.longIns += 1;
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
@@ -315,7 +319,7 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
     if (!isNode(column)) continue;
     if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
     const alias = textOf(column['alias']);
-    if (alias !== '') aliases.own.set(foldName(alias), size);
+    if (alias !== '') aliases.own.set(foldName(alias), { ...size, node: column });
   }
   return aliases;
 }
@@ -339,6 +343,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     missing: [],
     macros: new Set(),
     patterns: new Map(),
+    jsonPaths: createJsonPaths(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -382,6 +387,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     missing: walk.missing,
     macros: walk.macros,
     patterns: walk.patterns,
+    jsonPaths: walk.jsonPaths.found,
     reads,
     timeComparisons: ofTimes,
     valueUses: { ...ofTexts, json: ofJson.uses },

@@ -1,6 +1,7 @@
 import type { Size } from '../sql/expansion.ts';
 import { foldName } from '../sql/names.ts';
 import type { Node } from '../sql/tree.ts';
+import type { Alias } from './json-paths.ts';
 import { type Layered, layerOn } from './layered.ts';
 
 /** What a name of WITH stands for. */
@@ -17,7 +18,7 @@ export interface Scope {
   names: ReadonlyMap<string, With>;
   parent: Scope | null;
   /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
-  aliases: Layered<Size>;
+  aliases: Layered<Alias>;
   lambdas: number;
   /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
   times: number;
