@@ -394,6 +394,7 @@ export const EXHAUSTING: string[] = [
   "SELECT levenshtein(repeat('x', 700), repeat('y', 700))",
   "SELECT editdist3(repeat('x', 700), repeat('y', 700))",
   "SELECT damerau_levenshtein(repeat('x', 700), repeat('y', 700))",
+  "SELECT translate('x' || i, repeat('x', 5000) || i, 'y') FROM range(2) t(i)",
   "SELECT NGRAMS(repeat('x', 450), 1, 20) FROM range(100000)",
   "SELECT regexp_matches('a' || i, i || '\\pL{300}') FROM range(500) t(i)",
   'SELECT len(range(2000000000))',
