@@ -22,14 +22,14 @@ import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { createJsonPaths, type JsonPaths } from './json-paths.ts';
 import { jsonUses } from './json-values.ts';
-import { layerOn, lookUp } from './layered.ts';
+import { layerOn } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { createRelations } from './query-columns.ts';
-import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
+import { aliasFor, NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
@@ -225,7 +225,7 @@ const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
 
 function checkColumn(walk: Walk, node: Node, scope: Scope): void {
   const path = Array.isArray(node['column_names']) ? node['column_names'].map(textOf) : [];
-  grow(walk, node, lookUp(scope.aliases, foldName(path[0] ?? '')) ?? NOTHING);
+  grow(walk, node, aliasFor(scope.aliases, path) ?? NOTHING);
   if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
     refuse(walk, node, `"${path[0]}" is not available in queries.`);
   }

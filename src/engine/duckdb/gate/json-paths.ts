@@ -1,11 +1,9 @@
 import { ApiError } from '../../../contract/errors.ts';
 import { COMPAT_MACROS } from '../sql/compat.ts';
-import type { Size } from '../sql/expansion.ts';
-import { foldName } from '../sql/names.ts';
 import { constantText, isNode, listOf, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { lambdaOf } from './fences.ts';
-import { type Layered, lookUp } from './layered.ts';
+import { aliasFor, type Scope } from './scope.ts';
 
 /*
  * Each `..` or `**` in a path of JSON finds what is at any depth, in each of what the one before it found: what
@@ -20,9 +18,6 @@ export interface JsonPath {
   /** Whether the path is these texts one after the other; else it may be parts of them, each at most once. */
   isJoined: boolean;
 }
-
-/** An earlier column of a SELECT, by its name. */
-export type Alias = Size & { node: Node };
 
 const WITH_PATHS = new Set(
   `->> json_extract json_extract_string json_extract_path json_extract_path_text json_exists json_type json_value
@@ -52,7 +47,7 @@ interface Reading {
   isOfRows: boolean;
   /** Whether it has a function that may make any text. */
   isAny: boolean;
-  aliases: Layered<Alias>;
+  aliases: Scope['aliases'];
   /** Aliases that it is in. */
   within: Set<Node>;
   left: number;
@@ -65,8 +60,7 @@ function visitAll(reading: Reading, nodes: unknown, isDropped: boolean): void {
 }
 
 function visitColumn(reading: Reading, node: Node, isDropped: boolean): void {
-  const names = listOf(node['column_names']).map(textOf);
-  const alias = names.length === 1 ? lookUp(reading.aliases, foldName(names[0] ?? ''))?.node : undefined;
+  const alias = aliasFor(reading.aliases, listOf(node['column_names']).map(textOf))?.node;
   if (alias === undefined || reading.within.has(alias)) {
     if (!isDropped) reading.isOfRows = true;
     return;
@@ -152,7 +146,7 @@ export interface JsonPaths {
   /** Those with parameters: see `checkJsonPaths`. */
   found: JsonPath[];
   /** Why the path in this call or operator is refused, if it is one that the engine may know when it binds; else null. */
-  refusalOf(node: Node, aliases: Layered<Alias>): string | null;
+  refusalOf(node: Node, aliases: Scope['aliases']): string | null;
 }
 
 export function createJsonPaths(): JsonPaths {
