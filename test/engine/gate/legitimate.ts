@@ -25,6 +25,7 @@ export const LEGITIMATE: string[] = [
   `${Array.from({ length: 20 }, () => 'SELECT * FROM orders').join(' UNION ALL BY NAME ')}`,
   `PIVOT orders ON amount IN (${Array.from({ length: 40 }, (_, index) => index).join(', ')}), status IN (${Array.from({ length: 40 }, (_, index) => index).join(', ')}) USING count(*), sum(amount)`,
   `SELECT count(*) FROM orders WHERE ${Array.from({ length: 30 }, (_, index) => `(_id IN ('a', 'b', 'c', 'd', 'e', 'f${index}') OR amount = ${index})`).join(' AND ')}`,
+  `SELECT j->'$..a', j->>'$.**.b', j->('$.' || k), j->replace(k, '_', '.'), j['a..b..c'], j->>'a..b..c', json_extract(j, ['$.a', '$.b']), j->CASE WHEN true THEN '$.a' ELSE '$.b' END, '$.a' AS q, j->(q || '.b'), [1, 2][1 + 1], MAP {'a': 1}[lower('A')], list_transform([1], x -> md5('$..a..a')), '../../x..' LIKE '%..%', flatten(list_transform(json_extract(j, '$..a'), lambda x: json_extract(x, '$..b'))) FROM (SELECT '{"a": {"b": 1}}'::JSON AS j, 'a' AS k)`,
   "SELECT levenshtein(status, 'opne'), damerau_levenshtein(status, 'opne'), editdist3(status, NULL) FROM orders",
   "SELECT regexp_replace(status, 'o', 'x'), regexp_replace(status, '[a-z]', '\\\\0\\\\0', 'gi'), regexp_replace(NULL, 'a', 'b', 'g'), regexp_replace('a.b', '.', '-', 'l'), regexp_replace(status, status, '', 'g') FROM orders",
   `WITH a0 AS NOT MATERIALIZED (SELECT 1 x), ${Array.from({ length: 6 }, (_, index) => `a${index + 1} AS NOT MATERIALIZED (SELECT p.x FROM a${index} p, a${index} q)`).join(', ')} SELECT * FROM a6`,

@@ -235,3 +235,23 @@ describe('a regular expression that is known only for each row', () => {
     await expect(fixture.queries.query({ sql: large })).rejects.toThrow('too large');
   });
 });
+
+test('of the values of parameters no path of JSON may be made that looks at any depth twice', async () => {
+  const from = `(SELECT '{"a": {"a": {"a": 1}}}'::JSON AS j)`;
+  const ask = (path: string, a: string, b?: string) =>
+    fixture.queries.query({
+      sql: `SELECT ${path} FROM ${from}`,
+      parameters: [{ name: 'a', value: a }, ...(b === undefined ? [] : [{ name: 'b', value: b }])],
+    });
+  await ask('j->:a', '$..a');
+  await ask("j->('$.' || :a)", 'a');
+  await ask("j->'$.a', :a", '$..a..a');
+  for (const [path = '', a = '', b] of [
+    ['j->:a', '$..a..a'],
+    ["j->>('$.' || :a)", '.a..a'],
+    ["json_exists(j, '$.' || lower(substr(:a, 2)))", '-.a..a'],
+    [':a AS q, j->q', '$.**.a.**'],
+    ['json_type(j, :a || :b)', '$..a', '..a'],
+  ])
+    await expect(ask(path, a, b), path).rejects.toThrow('At most one ".." or "**"');
+});

@@ -37,6 +37,13 @@ function isOfParser(body: Node, lambda: Node, name: string): boolean {
   return isSame && offsetOf(body) === offsetOf(lambda);
 }
 
+/** The lambda that is an argument of this call, or of COLUMNS(). */
+export function lambdaOf(node: Node): Node | undefined {
+  const isTaking = WITH_LAMBDAS.has(textOf(node['function_name']).toLowerCase());
+  const lambda = node['class'] === 'STAR' ? node['expr'] : isTaking ? listOf(node['children']).at(-1) : undefined;
+  return isNode(lambda) && lambda['class'] === 'LAMBDA' ? lambda : undefined;
+}
+
 function callOf(macro: string, { alias, ...body }: Node): Node {
   const call = { class: 'FUNCTION', type: 'FUNCTION', function_name: macro, children: [body] };
   return { ...call, ...(alias !== undefined && { alias }), order_bys: { type: 'ORDER_MODIFIER' } };
@@ -88,11 +95,10 @@ function isShortConstant(list: unknown, lambda: Node, body: Node): boolean {
  * lists, and nested ones once per item of theirs, which can take hours. In `STOPPABLE` the engine looks as well.
  */
 export function stopLambda(call: Node, text: TextIndex): Splice[] {
-  if (!WITH_LAMBDAS.has(textOf(call['function_name']).toLowerCase())) return [];
   if (isOfNames(call)) return [];
-  const lambda = listOf(call['children']).at(-1);
-  const body = isNode(lambda) && lambda['class'] === 'LAMBDA' ? lambda['expr'] : undefined;
-  if (!isNode(lambda) || !isNode(body)) return [];
+  const lambda = lambdaOf(call);
+  const body = lambda?.['expr'];
+  if (lambda === undefined || !isNode(body)) return [];
   if (isShortConstant(listOf(call['children'])[0], lambda, body)) return [];
   const offset = offsetOf(lambda);
   const found = offset === undefined ? undefined : bodyAt(text, offset);

@@ -20,9 +20,10 @@ import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
+import { createJsonPaths, type JsonPaths } from './json-paths.ts';
 import { jsonUses } from './json-values.ts';
 import { lastDays } from './last-days.ts';
-import { layerOn, lookUp } from './layered.ts';
+import { layerOn } from './layered.ts';
 import { notIns } from './nulls.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
@@ -30,7 +31,7 @@ import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { createRelations } from './query-columns.ts';
-import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
+import { aliasFor, NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { setOperations } from './set-operations.ts';
 import { readDescribed, readShow } from './show.ts';
 import { slips } from './slips.ts';
@@ -66,6 +67,7 @@ interface Walk {
   missing: Missing[];
   macros: Set<string>;
   patterns: Map<string, number>;
+  jsonPaths: JsonPaths;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied to each place that names it. */
   copiesWith: boolean;
@@ -172,6 +174,8 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'FUNCTION') checkPattern(walk, node);
+  const refusal = walk.jsonPaths.refusalOf(node, scope.aliases);
+  if (refusal !== null) refuse(walk, node, refusal);
   if (isLongIn(node)) walk.longIns += 1;
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
@@ -225,7 +229,7 @@ const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
 
 function checkColumn(walk: Walk, node: Node, scope: Scope): void {
   const path = Array.isArray(node['column_names']) ? node['column_names'].map(textOf) : [];
-  grow(walk, node, lookUp(scope.aliases, foldName(path[0] ?? '')) ?? NOTHING);
+  grow(walk, node, aliasFor(scope.aliases, path) ?? NOTHING);
   if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
     refuse(walk, node, `"${path[0]}" is not available in queries.`);
   }
@@ -319,7 +323,7 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
     if (!isNode(column)) continue;
     if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
     const alias = textOf(column['alias']);
-    if (alias !== '') aliases.own.set(foldName(alias), size);
+    if (alias !== '') aliases.own.set(foldName(alias), { ...size, node: column });
   }
   return aliases;
 }
@@ -343,6 +347,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     missing: [],
     macros: new Set(),
     patterns: new Map(),
+    jsonPaths: createJsonPaths(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -386,6 +391,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     missing: walk.missing,
     macros: walk.macros,
     patterns: walk.patterns,
+    jsonPaths: walk.jsonPaths.found,
     reads,
     timeComparisons: ofTimes,
     valueUses: {

@@ -3,6 +3,7 @@ import type { Missing } from '../sql/references.ts';
 import type { Splice } from '../sql/splices.ts';
 import type { ColumnName } from './column-names.ts';
 import type { FieldReads } from './field-reads.ts';
+import type { JsonPath } from './json-paths.ts';
 import type { PlainRead } from './plain-read.ts';
 import type { SetOperations } from './set-operations.ts';
 import type { Show } from './show.ts';
@@ -19,6 +20,8 @@ export interface Passed {
   macros: ReadonlySet<string>;
   /** Parameters used in LIKE patterns, with how many wildcards their values may have: see `checkPatterns`. */
   patterns: ReadonlyMap<string, number>;
+  /** Paths of JSON of which parameters are a part: see `checkJsonPaths`. */
+  jsonPaths: readonly JsonPath[];
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */

@@ -1,7 +1,7 @@
 import type { Size } from '../sql/expansion.ts';
 import { foldName } from '../sql/names.ts';
 import type { Node } from '../sql/tree.ts';
-import { type Layered, layerOn } from './layered.ts';
+import { type Layered, layerOn, lookUp } from './layered.ts';
 
 /** What a name of WITH stands for. */
 export interface With {
@@ -11,13 +11,16 @@ export interface With {
   size: Size;
 }
 
+/** An earlier column of a SELECT; each use is a copy, of this size. */
+export type Alias = Size & { node: Node };
+
 /** What is visible at a node of the tree. */
 export interface Scope {
   /** Names of WITH. */
   names: ReadonlyMap<string, With>;
   parent: Scope | null;
   /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
-  aliases: Layered<Size>;
+  aliases: Layered<Alias>;
   lambdas: number;
   /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
   times: number;
@@ -35,6 +38,12 @@ export function visible(scope: Scope | null, name: string): With | undefined {
 
 export function within(scope: Scope, found: With, ...names: string[]): Scope {
   return { ...scope, names: new Map(names.map((name) => [foldName(name), found])), parent: scope };
+}
+
+/** The column of a SELECT that the name of a column may stand for: `q`, or `alias.q`. */
+export function aliasFor(aliases: Scope['aliases'], path: readonly string[]): Alias | undefined {
+  const [first = '', second = ''] = path.map(foldName);
+  return lookUp(aliases, first) ?? (first === 'alias' ? lookUp(aliases, second) : undefined);
 }
 
 export const NO_ALIASES: Scope['aliases'] = layerOn(null);

@@ -6,6 +6,7 @@ import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
 import { engineErrorText } from '../connections/engine-error.ts';
 import { withColumnNames } from '../gate/column-names.ts';
+import { checkJsonPaths } from '../gate/json-paths.ts';
 import type { Opened } from '../gate/parse.ts';
 import { checkPatterns } from '../gate/patterns.ts';
 import type { PlainRead } from '../gate/plain-read.ts';
@@ -60,6 +61,7 @@ export async function runStatement(
 ): Promise<ReadRows> {
   const { explain } = opened.statement;
   checkPatterns(opened.passed.patterns, reading.values);
+  checkJsonPaths(opened.passed.jsonPaths, reading.values);
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
     const ofThis = explain === '' ? reading : { ...reading, keeperOf: undefined };
@@ -173,6 +175,7 @@ export async function check(
   if (missing !== undefined) throw missing.error();
   if (passed.show !== null) return;
   checkPatterns(passed.patterns, values);
+  checkJsonPaths(passed.jsonPaths, values);
   const isComplete = statement.parameters.every((name) => values.has(name));
   const isExplained = statement.explain === '';
   const failed = (error: unknown, prefix: string) =>

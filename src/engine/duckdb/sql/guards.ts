@@ -179,8 +179,23 @@ const GUARDS: Guard[] = [
   replaceGuard('f'),
 ];
 
+/** Maximum bytes of the letters that translate() looks for: it sorts them anew for each row. */
+const LETTERS_MAX = 4_000;
+
+/**
+ * SQL that fails with a message, in an expression of `parameter`: one with error() would not be a constant to the engine
+ * where its parameters are.
+ */
+export const failing = (message: string, parameter: string): string =>
+  `system.main.regexp_matches('', '(${message}' || left(${parameter}, 0))::VARCHAR`;
+
+const translateSql = `(s, f, t) AS system.main.translate(s, ${computedOnce(
+  ['f'],
+  `CASE WHEN strlen(p.f) > ${LETTERS_MAX} THEN ${failing(`translate(): the value is too large; the limit is ${LETTERS_MAX} bytes of letters.`, 'p.f')} ELSE p.f END`,
+)}, t)`;
+
 /** Functions that may be called only by their plain names, so that the macro is what is called. */
-export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name }) => name));
+export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set([...GUARDS.map(({ name }) => name), 'translate']);
 
 function overloadsOf({ name, overloads, limit }: Guard): string[] {
   return overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
@@ -227,5 +242,6 @@ export const GUARD_MACROS: ReadonlyMap<string, readonly string[]> = new Map([
   [STOPPABLE, [STOPPABLE_SQL]],
   [OFFSET, [OFFSET_SQL]],
   ...GUARDS.map((guard) => [guard.name, overloadsOf(guard)] as const),
+  ['translate', [translateSql]],
   ['json_tree', [treeBody(), treeBody('path')]],
 ]);

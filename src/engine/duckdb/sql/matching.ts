@@ -1,5 +1,5 @@
 import { computedOnce } from './computed-once.ts';
-import { replacing } from './guards.ts';
+import { failing, replacing } from './guards.ts';
 
 /*
  * LIKE and its relatives with a pattern that is known only for each row. For each `%` with something after it the
@@ -94,7 +94,8 @@ const EXPRESSION_MAX = 3_000;
 /** How many letters a wildcard, a class, an optional part and an escape weigh, and a class of Unicode. */
 const WEIGHTS = { special: 10, unicode: 2_500 };
 
-const without = (text: string, marks: string) => `strlen(${text}) - strlen(translate(${text}, '${marks}', ''))`;
+const without = (text: string, marks: string) =>
+  `strlen(${text}) - strlen(system.main.translate(${text}, '${marks}', ''))`;
 /** The greatest, or the product, of the numbers that follow `before` in the expression; at least 1. */
 const numbers = (aggregate: 'list_max' | 'list_product', before: string) =>
   `${aggregate}([1.0] || TRY_CAST(system.main.regexp_extract_all(p.e, '${before}[{](?:[0-9]+,)?0*([1-9][0-9]*)', 1) AS DOUBLE[]))`;
@@ -107,11 +108,10 @@ const EXPRESSION_SIZE = `(strlen(p.e) + ${WEIGHTS.special - 1} * (${without('p.e
   * CASE WHEN contains(p.e, '{') THEN ${numbers('list_max', '')} * ${numbers('list_product', '[)}]')} ELSE 1 END`;
 /** What most expressions are not, which is sooner told. */
 const MAY_BE_LARGE = `strlen(p.e) > ${EXPRESSION_MAX / WEIGHTS.special} OR contains(p.e, '{') OR contains(p.e, '\\p') OR contains(p.e, '\\P')`;
-/**
- * Fails with a message that the engine quotes as an expression that is none. With error() instead, the engine would not
- * see that the expressions of other calls are constants.
- */
-const EXPRESSION_TOO_LARGE = `system.main.regexp_matches('', '(A regular expression that is computed for each row is too large. It may have ${EXPRESSION_MAX} letters, where dots, question marks, square brackets, carets and backslashes count as ${WEIGHTS.special}, classes of Unicode as ${WEIGHTS.unicode}, and numbers in braces multiply all. Write it out, or give it as a parameter, in a statement in which none is computed.' || left(p.e, 0))::VARCHAR`;
+const EXPRESSION_TOO_LARGE = failing(
+  `A regular expression that is computed for each row is too large. It may have ${EXPRESSION_MAX} letters, where dots, question marks, square brackets, carets and backslashes count as ${WEIGHTS.special}, classes of Unicode as ${WEIGHTS.unicode}, and numbers in braces multiply all. Write it out, or give it as a parameter, in a statement in which none is computed.`,
+  'p.e',
+);
 
 const bounded = (parameter: string) =>
   computedOnce(
