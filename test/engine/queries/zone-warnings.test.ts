@@ -93,4 +93,5 @@ test('the rest of a last day is told of text, and of what a parameter has', asyn
   const asked = async (of: string) =>
     (await engine.query({ sql: `SELECT _id FROM ${of} WHERE utc <= :to`, parameters })).warnings;
   expect([await asked('texts'), await asked('zoned')]).toEqual([[restOf('utc')], [restOf('utc')]]);
+  expect(await warningsOf("EXPLAIN SELECT _id FROM zoned WHERE utc <= '2024-06-01'")).toEqual([]);
 });

@@ -22,9 +22,7 @@ import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { createJsonPaths, type JsonPaths } from './json-paths.ts';
 import { jsonUses } from './json-values.ts';
-import { lastDays } from './last-days.ts';
 import { layerOn } from './layered.ts';
-import { notIns } from './nulls.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -372,10 +370,12 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.relations.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
-  const ofTexts = statement.explain === '' ? valueUses(node, walk.relations) : NO_USES;
+  const ofValues = statement.explain === '' ? valueUses(node, walk.relations) : NO_USES;
   await restFor(statement.body);
   const ofJson = jsonUses(node, walk.relations, statement.body, bytes);
   for (const piece of ofJson.splices) splice(walk, piece);
+  await restFor(statement.body);
+  const told = [...wholeRows(node, walk.relations), ...slips(node, walk.relations)];
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
@@ -394,14 +394,9 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     jsonPaths: walk.jsonPaths.found,
     reads,
     timeComparisons: ofTimes,
-    valueUses: {
-      ...ofTexts,
-      json: ofJson.uses,
-      notIns: notIns(node, walk.relations),
-      lastDays: lastDays(node, walk.relations),
-    },
+    valueUses: { ...ofValues, json: ofJson.uses },
     setOperations: setOperations(node, walk.relations),
-    told: [...wholeRows(node, walk.relations), ...slips(node, walk.relations)],
+    told,
     plain,
     described: readDescribed(statement, node, walk.relations.tables),
     columnNames: ownNames,

@@ -14,6 +14,7 @@ import {
   pathText,
 } from './field-origins.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
+import { isNull } from './nulls.ts';
 import { isAccess, type Relations } from './query-columns.ts';
 import { castType } from './time-types.ts';
 
@@ -189,7 +190,6 @@ function respellInstead(walk: Walk, node: Node, scope: Scope | undefined): void 
   if (others.every((one) => jsonIn(walk, one, scope).length > 0)) for (const one of texts) respell(walk, one, false);
 }
 
-const isNull = (node: unknown) => isNode(node) && isNode(node['value']) && node['value']['is_null'] === true;
 const typeOfConstant = ({ value }: Node) => (isNode(value) && isNode(value['type']) ? textOf(value['type']['id']) : '');
 
 /** A number as SQL, with its sign. */

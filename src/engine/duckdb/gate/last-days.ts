@@ -17,7 +17,7 @@ const FOUND_MAX = 3;
 export function lastDays(tree: Node, relations: Relations): LastDay[] {
   const found: LastDay[] = [];
   const origins = createOrigins(relations, LOOKS_MAX);
-  for (const [node, scope] of relations.tables.size === 0 ? [] : nodesWithScope(tree)) {
+  for (const [node, scope] of nodesWithScope(tree)) {
     const [x, at] = boundIn(node);
     const most = at === undefined ? undefined : dayOf(at);
     if (most === undefined || found.length >= FOUND_MAX) continue;

@@ -1,7 +1,8 @@
-import { isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { foldName } from '../sql/names.ts';
+import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { createOrigins, pathText, type Sources, sourcesOf } from './field-origins.ts';
 import { nodesWithScope } from './node-scopes.ts';
-import { isAccess, type Relations } from './query-columns.ts';
+import { isAccess, nameOf, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
  * NULL that is compared with something, which is never true.
@@ -27,7 +28,7 @@ export function notIns(tree: Node, relations: Relations): NotIn[] {
     const [value] = nodesOf(select['select_list']);
     // Of a list that was given, its author knows.
     const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
-    if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select)) continue;
+    if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select, relations)) continue;
     const written = fieldText(value);
     const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
     found.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
@@ -38,13 +39,51 @@ export function notIns(tree: Node, relations: Relations): NotIn[] {
 /** Whether a value has something to be where it would be NULL. */
 const hasInstead = (value: Node) => value['type'] === 'OPERATOR_COALESCE';
 
-function isRuledOut(value: Node, select: Node): boolean {
-  const name = textsOf(value['column_names']).join('.');
-  return [...nodesIn(select['where_clause'])].some(
-    (one) =>
-      one['type'] === 'OPERATOR_IS_NOT_NULL' &&
-      nodesOf(one['children']).some((child) => textsOf(child['column_names']).join('.') === name),
-  );
+/** How deeply queries in FROM are looked into. */
+const DEPTH_MAX = 10;
+
+/** Whether no row of a SELECT has NULL for a field, by its conditions or by those of the query that it reads. */
+function isRuledOut(value: Node, select: Node, relations: Relations, depth = 0): boolean {
+  const from = isNode(select['from_table']) ? select['from_table'] : {};
+  const names = new Set(relationsIn(from, relations).map(({ name }) => name));
+  const asked = nameWithin(value, names);
+  if (asked === undefined) return false;
+  const joins = innerJoins(from);
+  if (joins.some((join) => textsOf(join['using_columns']).some((one) => foldName(one) === asked))) return true;
+  const conditions = [select['where_clause'], ...joins.map((join) => join['condition'])].flatMap(conjuncts);
+  if (conditions.some((one) => refusesNull(one).some((side) => nameWithin(side, names) === asked))) return true;
+  const { query } = queryIn(relations.queries.get(from) ?? (isNode(from['subquery']) ? from['subquery'] : {}));
+  const inner = isNode(query) && depth < DEPTH_MAX ? query : {};
+  const item = nodesOf(inner['select_list']).find((one) => foldName(nameOf(one)) === asked);
+  return item !== undefined && isRuledOut(item, inner, relations, depth + 1);
+}
+
+/** What a field is called, folded, without the name of what it is of. */
+function nameWithin(node: unknown, relations: ReadonlySet<string>): string | undefined {
+  const [first = '', ...rest] = foldName((isNode(node) ? fieldText(node) : undefined) ?? '').split('.');
+  return (rest.length > 0 && relations.has(first) ? rest : [first, ...rest]).join('.') || undefined;
+}
+
+function innerJoins(from: unknown): Node[] {
+  if (!isNode(from) || from['type'] !== 'JOIN' || from['join_type'] !== 'INNER') return [];
+  return [from, ...innerJoins(from['left']), ...innerJoins(from['right'])];
+}
+
+function conjuncts(condition: unknown): Node[] {
+  if (!isNode(condition)) return [];
+  return condition['type'] === 'CONJUNCTION_AND' ? nodesOf(condition['children']).flatMap(conjuncts) : [condition];
+}
+
+/** Those parts of a condition that are not NULL where it holds. */
+function refusesNull(condition: Node): unknown[] {
+  const type = textOf(condition['type']);
+  if (condition['class'] === 'COMPARISON')
+    return type.includes('DISTINCT') ? [] : [condition['left'], condition['right']];
+  if (condition['class'] === 'BETWEEN') return [condition['input']];
+  if (condition['subquery_type'] === 'ANY') return [condition['child']];
+  // Such as LIKE.
+  if (condition['is_operator'] === true) return nodesOf(condition['children']);
+  return /^(?:OPERATOR_IS_NOT_NULL|COMPARE_(?:NOT_)?IN)$/.test(type) ? nodesOf(condition['children']).slice(0, 1) : [];
 }
 
 /** A column or a path into one, as SQL. */
@@ -52,7 +91,8 @@ function fieldText(node: Node): string | undefined {
   return node['class'] === 'COLUMN_REF' || isAccess(node) ? pathText(node, fieldText) : undefined;
 }
 
-const isNull = (node: unknown): boolean =>
+/** Whether an expression is NULL itself. */
+export const isNull = (node: unknown): boolean =>
   isNode(node) &&
   (node['class'] === 'CAST' ? isNull(node['child']) : isNode(node['value']) && node['value']['is_null'] === true);
 

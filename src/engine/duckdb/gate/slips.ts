@@ -1,6 +1,7 @@
 import { foldName } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNull } from './nulls.ts';
 import { type Relations, relationsIn } from './query-columns.ts';
 
 /*
@@ -29,7 +30,7 @@ function ofOuter(node: Node, relations: Relations): string | undefined {
   if (name === '' || more.length > 0 || others.length > 0) return undefined;
   const there = relationsIn(select['from_table'], relations);
   const isThere = ({ name: of, columns }: (typeof there)[number]) =>
-    columns === undefined || foldName(name) === of || columns.some((one) => foldName(one) === foldName(name));
+    foldName(name) === of || (columns?.some((one) => one === '' || foldName(one) === foldName(name)) ?? true);
   if (there.length === 0 || there.some(isThere)) return undefined;
   const y = fieldName(name);
   return `${y} in IN (SELECT ${y} …) is a field of the query around it, since what that SELECT reads has none of this name: IN holds for all that have one. Name a field of it.`;
@@ -42,6 +43,8 @@ const OPERATORS = /^(?:COMPARE_(?:NOT_)?IN|OPERATOR_(?:IS_(?:NOT_)?NULL|NOT))$/;
 function countOfCondition(node: Node): string | undefined {
   const [of, ...more] = foldName(textOf(node['function_name'])) === 'count' ? nodesOf(node['children']) : [];
   if (of === undefined || more.length > 0 || node['distinct'] === true) return undefined;
+  // `x = 1 OR NULL` is NULL where it does not hold.
+  if (of['type'] === 'CONJUNCTION_OR' && nodesOf(of['children']).some(isNull)) return undefined;
   const isCondition = CONDITIONS.has(textOf(of['class'])) || OPERATORS.test(textOf(of['type']));
   const results = of['class'] === 'CASE' ? nodesOf(of['case_checks']).map((check) => check['then_expr']) : [];
   const isCase = results.length > 0 && [...results, of['else_expr']].every(isValue);
@@ -49,8 +52,7 @@ function countOfCondition(node: Node): string | undefined {
   return `count(${isCase ? 'CASE … ELSE …' : 'condition'}) counts the rows where it does not hold, too: count(*) FILTER (WHERE condition) counts those where it does.`;
 }
 
-const isValue = (node: unknown) =>
-  isNode(node) && node['class'] === 'CONSTANT' && isNode(node['value']) && node['value']['is_null'] !== true;
+const isValue = (node: unknown) => isNode(node) && node['class'] === 'CONSTANT' && !isNull(node);
 
 const WEEKS = /^week(?:ofyear)?$/;
 const LAST_DAYS = '2024-12-30 is in week 1 of 2025';

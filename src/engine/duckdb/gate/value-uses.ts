@@ -17,9 +17,9 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import type { JsonUse } from './json-values.ts';
-import type { LastDay } from './last-days.ts';
+import { type LastDay, lastDays } from './last-days.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
-import type { NotIn } from './nulls.ts';
+import { type NotIn, notIns } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
 import {
   type AlikeUses,
@@ -121,7 +121,7 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
-export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> = {
+export const NO_USES: Omit<ValueUses, 'json'> = {
   orders: [],
   casts: [],
   epochs: [],
@@ -129,10 +129,12 @@ export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> = {
   days: [],
   equalities: [],
   groups: [],
+  notIns: [],
+  lastDays: [],
 };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);
@@ -171,7 +173,8 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
   const days = walk.days.filter(({ written }) => !walk.known.has(written));
   const { found: orders, mixed, equalities, groups } = walk;
-  return { orders, casts, epochs, mixed, days, equalities, groups };
+  const others = { notIns: notIns(tree, relations), lastDays: lastDays(tree, relations) };
+  return { orders, casts, epochs, mixed, days, equalities, groups, ...others };
 }
 
 const EPOCHS_MAX = 3;

@@ -1,7 +1,7 @@
 import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { isNode, listOf, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { allIn, queryIn, type Relations } from './query-columns.ts';
+import { allIn, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
  * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
@@ -41,12 +41,10 @@ function ofSelect(walk: Walk, select: Node): string | undefined {
   );
   const byAll = isDistinct || select['aggregate_handling'] === 'FORCE_AGGREGATES';
   const { from_table: from, group_expressions: groups } = select;
-  const counted = items.find((item) => item['distinct'] === true && isRow(nodesOf(item['children'])[0], from));
+  const isRow = (node: unknown) => isRowOf(walk, node, from);
+  const counted = items.find((item) => item['distinct'] === true && isRow(nodesOf(item['children'])[0]));
   const isStarTaken = byAll && !items.some(isUnnest) && items.some(bringsOwn);
-  const isTaken =
-    counted !== undefined ||
-    isStarTaken ||
-    [...nodesOf(groups), ...(byAll ? items : [])].some((one) => isRow(one, from));
+  const isTaken = counted !== undefined || isStarTaken || [...nodesOf(groups), ...(byAll ? items : [])].some(isRow);
   if (!isTaken || documentsOf(walk, from) === undefined) return undefined;
   if (isStarTaken)
     return isDistinct
@@ -56,11 +54,13 @@ function ofSelect(walk: Walk, select: Node): string | undefined {
   return `${written ?? (isDistinct ? 'SELECT DISTINCT' : 'GROUP BY')} of whole documents finds no two alike, since ${EACH_ITS_OWN}: SELECT DISTINCT * EXCLUDE (${OWN.join(', ')}) gives those that differ otherwise.`;
 }
 
-/** Whether an expression is the name of what a FROM reads, which stands for a row of it. */
-function isRow(node: unknown, from: unknown): boolean {
+/** Whether an expression is the name of what a FROM reads, which stands for a row of it if no column has the name. */
+function isRowOf({ relations }: Walk, node: unknown, from: unknown): boolean {
   if (!isNode(node) || node['class'] !== 'COLUMN_REF' || !isNode(from)) return false;
-  const [name = '', ...more] = textsOf(node['column_names']);
-  return more.length === 0 && foldName(name) === foldName(textOf(from['alias']) || textOf(from['table_name']));
+  const [name = '', ...more] = textsOf(node['column_names']).map(foldName);
+  if (more.length > 0 || name !== foldName(textOf(from['alias']) || textOf(from['table_name']))) return false;
+  const [{ columns } = {}] = relationsIn(from, relations);
+  return columns !== undefined && !columns.some((one) => foldName(one) === name);
 }
 
 const isUnnest = (item: Node) => foldName(textOf(item['function_name'])) === 'unnest';

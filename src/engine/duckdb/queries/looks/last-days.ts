@@ -2,7 +2,7 @@ import { isText } from '../../gate/field-origins.ts';
 import type { LastDay } from '../../gate/last-days.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Look, otherText } from './look.ts';
-import { type Data, fieldSql, rowsOf } from './samples.ts';
+import { type Data, fieldSql, rowsOf, type SeenText } from './samples.ts';
 
 /*
  * Times of a last day that is meant as a whole, and of which only midnight is taken.
@@ -11,6 +11,7 @@ import { type Data, fieldSql, rowsOf } from './samples.ts';
 /** Documents that are looked at. */
 const ROWS_MAX = 200_000;
 const A_DAY = /^\d{4}-\d\d-\d\d$/;
+const A_MOMENT = /^\d{4}-\d\d-\d\d[T ]\d/;
 
 export const restsOfDays: Look = ({ lastDays }, { values, data }) =>
   lastDays.flatMap((one) => {
@@ -18,8 +19,15 @@ export const restsOfDays: Look = ({ lastDays }, { values, data }) =>
     const next = day !== undefined && A_DAY.test(day) ? dayAfter(day) : undefined;
     if (day === undefined || next === undefined) return [];
     const said = `${one.written} up to '${day}' ends at its first moment, and leaves out the rest of that day: ${one.written} < '${next}' has all of it.`;
+    // Texts that are days, as the first ones tell, are not looked through.
+    const samples = isText(one) ? [{ field: one, types: [] }] : [];
+    const mayRest = (texts: readonly SeenText[] | undefined) => texts?.some(({ text }) => A_MOMENT.test(text)) ?? true;
     return [
-      { kind: 'time', samples: [], said: async () => ((await hasRest(one, day, next, data)) ? said : undefined) },
+      {
+        kind: 'time',
+        samples,
+        said: async ([texts]) => (mayRest(texts) && (await hasRest(one, day, next, data)) ? said : undefined),
+      },
     ];
   });
 
