@@ -73,6 +73,7 @@ describe('functions that people bring along', () => {
     ["regexp_replace('a1b2', '[0-9]', '', '')", 'ab2'],
     ["replace('a;b', ';')", 'ab'],
     ["regexp_replace('a1b2', '[0-9]', '', 'g')", 'ab'],
+    ["translate('abc', 'ab', 'xy')", 'xyc'],
     ['equi_width_bins(0, 10, 2, false)', [5, 10]],
   ] as const;
   test.each(Object.keys(POSITIONS).slice(0, 2))('and so do the guarded functions: %s', async (position) => {
