@@ -42,15 +42,22 @@ const OPERATORS = /^(?:COMPARE_(?:NOT_)?IN|OPERATOR_(?:IS_(?:NOT_)?NULL|NOT))$/;
 function countOfCondition(node: Node): string | undefined {
   const [of, ...more] = foldName(textOf(node['function_name'])) === 'count' ? nodesOf(node['children']) : [];
   if (of === undefined || more.length > 0 || node['distinct'] === true) return undefined;
-  const isCondition = CONDITIONS.has(textOf(of['class'])) || OPERATORS.test(textOf(of['type']));
+  // `count(x = 1 OR NULL)`, as which COUNT_IF is read, counts those where it holds.
+  const isNullElse = of['type'] === 'CONJUNCTION_OR' && nodesOf(of['children']).some(isNull);
+  const isCondition = !isNullElse && (CONDITIONS.has(textOf(of['class'])) || OPERATORS.test(textOf(of['type'])));
   const results = of['class'] === 'CASE' ? nodesOf(of['case_checks']).map((check) => check['then_expr']) : [];
   const isCase = results.length > 0 && [...results, of['else_expr']].every(isValue);
   if (!isCondition && !isCase) return undefined;
   return `count(${isCase ? 'CASE … ELSE …' : 'condition'}) counts the rows where it does not hold, too: count(*) FILTER (WHERE condition) counts those where it does.`;
 }
 
-const isValue = (node: unknown) =>
-  isNode(node) && node['class'] === 'CONSTANT' && isNode(node['value']) && node['value']['is_null'] !== true;
+const isConstant = (node: unknown, isNullWanted: boolean) =>
+  isNode(node) &&
+  node['class'] === 'CONSTANT' &&
+  isNode(node['value']) &&
+  (node['value']['is_null'] === true) === isNullWanted;
+const isNull = (node: unknown) => isConstant(node, true);
+const isValue = (node: unknown) => isConstant(node, false);
 
 const WEEKS = /^week(?:ofyear)?$/;
 const LAST_DAYS = '2024-12-30 is in week 1 of 2025';
