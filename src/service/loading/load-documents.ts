@@ -24,7 +24,8 @@ import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.t
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
 const OPEN = 0x7b;
-const LIST_PROBLEM = 'is no JSON object, but a list: rows without the names of their fields can be loaded as CSV';
+const LIST_PROBLEM =
+  'is no JSON object, but a list: each row needs the names of its fields, as pandas writes with orient="records"';
 /** A longer text that does not end is not parsed to say why. */
 const CHECKED_BYTES_MAX = 64 * 1024;
 const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;

@@ -300,6 +300,7 @@ describe('what cannot be meant', () => {
 
   test.each([
     "SELECT typeof(n) = 'int' FROM plain",
+    'SELECT count_if(n > 1), COUNT_IF(n > 1 OR n < 0), countif(n > 1), count(n > 1 OR NULL), sum(n > 1) FROM plain',
     'SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM plain',
     'SELECT DISTINCT * FROM (SELECT n FROM plain)',
     'SELECT DISTINCT p.* FROM plain p JOIN mixed m ON p.n = m.n',

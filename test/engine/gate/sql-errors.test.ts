@@ -217,3 +217,21 @@ describe('what is told of parameters and numbers in a wrong place', () => {
     expect(rows).toEqual([['2024-02-01T00:00:00.000000']]);
   });
 });
+
+test('a list in the place of a value, and a value in that of a list, are told with what to write', async () => {
+  await engine.addDocuments('t', [doc('a', { status: 'open', l: ['x'], day: '2026-01-01T00:00:00Z' })]);
+  const parameters = [{ name: 'l', value: ['open'] }];
+  const saidOf = (condition: string) =>
+    engine.query({ sql: `SELECT 1 FROM docs WHERE ${condition}`, parameters }).then(
+      () => 'no error',
+      (error: Error) => error.message,
+    );
+  expect(await saidOf('status IN (:l)')).toContain('write x = ANY(:l).');
+  expect(await saidOf('status NOT IN (:l)')).toContain('write x <> ALL(:l).');
+  const ofValue = await saidOf("list_transform(l, lambda i: lower(i)) = 'x'");
+  expect(ofValue).toContain('write list_contains(list, value)');
+  expect(ofValue).not.toContain('IN takes');
+  expect(await saidOf('day::TIMESTAMPTZ = ANY(CAST(:l AS TIMESTAMPTZ))')).toBe(
+    'ANY takes a list, and this is one value: write CAST(:l AS TIMESTAMPTZ[]).',
+  );
+});

@@ -375,4 +375,20 @@ describe('query() binds', () => {
     const parameters = [{ name: 'p', value: '5' }];
     expect(await fixture.rows('SELECT :p || :p, :p::INT + 1', { parameters })).toEqual([['55', 6]]);
   });
+
+  test('an integer is of 32 bits where a function or a date takes no more, and only there', async () => {
+    const parameters = [
+      { name: 'd', type: 'int', value: 2 },
+      { name: 'big', value: 3_000_000_007 },
+    ];
+    const sql = `SELECT round(1.2345::DOUBLE, :d) AS r, lpad('7', :d, '0'), rpad('7', $d, '0'), DATE '2024-01-31' + :d, DATE '2024-01-31'-:d,
+      round(:big, :d), :d * 3000000000, length({'a': 1}), lpad('7', CAST(:d AS INT), '0')`;
+    expect(await fixture.rows(sql, { parameters })).toEqual([
+      [1.23, '07', '70', '2024-02-02', '2024-01-29', 3_000_000_007, 6_000_000_000, 1, '07'],
+    ]);
+    await expect(fixture.queries.inspect({ sql, parameters })).resolves.toBeDefined();
+    const failing = (text: string) => fixture.rows(text, { parameters }).catch((error: Error) => error.message);
+    expect(await failing("SELECT lpad('7', :big, '0')")).toContain('out of range');
+    expect(await failing('SELECT round([1], :d)')).toMatch(/^No function matches .* 'round/);
+  });
 });

@@ -10,6 +10,7 @@ import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
 import { endOfName, shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
+import { listAdvice, noListIn } from './list-errors.ts';
 import { missingColumn, missingInTable, sayFields } from './missing-fields.ts';
 
 /** What is known of a failed statement. */
@@ -190,7 +191,6 @@ const ADVICE: [Says, string][] = [
     (message) => /^Referenced column "undefined" (?:was )?not found/i.test(message),
     '\nNull and missing are the same: write NULL instead of UNDEFINED.',
   ],
-  [isListWanted, '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).'],
   [
     isNumberAsTime,
     '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
@@ -323,10 +323,14 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   }
   const offset = found === undefined || kind !== 'Conversion' ? found : castAt(found, failure.withMacros);
   const known = offset === undefined ? undefined : failure.originOf(offset);
-  const { message, hint, at } = sayFields(cleanMessage(text), failure.statement, failure.tables);
+  const cleaned = cleanMessage(text);
+  const said = noListIn(cleaned, failure.statement) ?? cleaned;
+  const { message, hint, at } = sayFields(said, failure.statement, failure.tables);
   const origin = known ?? (at === undefined ? undefined : failure.statement.offsetOf(at));
   const position = origin === undefined ? {} : failure.statement.locate(origin);
-  const advice = ADVICE.find(([says]) => says(message))?.[1] ?? '';
+  const advice = isListWanted(message)
+    ? listAdvice(failure.statement)
+    : (ADVICE.find(([says]) => says(message))?.[1] ?? '');
   const written = writtenFor(message, failure.statement, failure.tables);
   const compared = comparedText(message, failure.statement, origin);
   const ofTimes = compared === undefined ? noTime(message, failure.statement) : castForTime(compared);

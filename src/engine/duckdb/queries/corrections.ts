@@ -24,6 +24,7 @@ import { attemptAgain, isOfSql } from './again.ts';
 import { epochReading } from './looks/epochs.ts';
 import { type FieldReading, readApartSaid, readingOf } from './looks/readings.ts';
 import { dataOf } from './looks/samples.ts';
+import { narrowParameters } from './narrow-parameters.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters } from './parameters.ts';
 import { check } from './run-statement.ts';
@@ -260,7 +261,8 @@ const isBound = (bound: Bound): bound is Opened => bound !== null && !(bound ins
 async function boundOf(sql: string, { names, parameters, connection, signal }: Meaning): Promise<Bound> {
   try {
     await resume(connection);
-    return await attemptAgain(connection, sql, [objectsAsMaps(), timeCasts, secondSpellings], async (written) => {
+    const ways = [objectsAsMaps(), timeCasts, narrowParameters(parameters), secondSpellings];
+    return await attemptAgain(connection, sql, ways, async (written) => {
       const values = bindParameters(written.parameters, parameters, true);
       const passed = await open(connection, written, names, signal);
       requireCasts(passed, values);

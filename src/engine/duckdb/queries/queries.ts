@@ -18,6 +18,7 @@ import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { lookAt, lookWithoutData } from './looks/looks.ts';
 import { dataOf } from './looks/samples.ts';
+import { narrowParameters } from './narrow-parameters.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters, listsInIn, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
@@ -201,7 +202,8 @@ async function orNothing({ connection, signal }: Turn, look: () => Promise<strin
 function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
   const valuesOf = async (sql: string) =>
     (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
-  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(), timeCasts, secondSpellings];
+  const narrowed = narrowParameters(parameters ?? []);
+  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(), timeCasts, narrowed, secondSpellings];
 }
 
 function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<QueryOutcome> {
