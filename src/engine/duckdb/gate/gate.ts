@@ -21,7 +21,6 @@ import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { jsonUses } from './json-values.ts';
-import { lastDays } from './last-days.ts';
 import { layerOn, lookUp } from './layered.ts';
 import { notIns } from './nulls.ts';
 import { preferOwnColumns } from './own-columns.ts';
@@ -37,6 +36,7 @@ import { slips } from './slips.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { timeComparisons } from './time-comparisons.ts';
 import { NO_USES, valueUses } from './value-uses.ts';
+import { wholeDays } from './whole-days.ts';
 import { wholeRows } from './whole-rows.ts';
 import { checkWidths } from './widths.ts';
 
@@ -392,7 +392,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
       ...ofTexts,
       json: ofJson.uses,
       notIns: notIns(node, walk.relations),
-      lastDays: lastDays(node, walk.relations),
+      wholeDays: wholeDays(node, walk.relations),
     },
     setOperations: setOperations(node, walk.relations),
     told: [...wholeRows(node, walk.relations), ...slips(node, walk.relations)],

@@ -17,7 +17,6 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import type { JsonUse } from './json-values.ts';
-import type { LastDay } from './last-days.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import type { NotIn } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
@@ -31,6 +30,7 @@ import {
   type TextGroup,
 } from './text-alike.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
+import type { WholeDay } from './whole-days.ts';
 
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
@@ -92,7 +92,7 @@ export interface ValueUses {
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
-  lastDays: readonly LastDay[];
+  wholeDays: readonly WholeDay[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -121,7 +121,7 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
-export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> = {
+export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'wholeDays'> = {
   orders: [],
   casts: [],
   epochs: [],
@@ -132,7 +132,7 @@ export const NO_USES: Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> = {
 };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json' | 'notIns' | 'lastDays'> {
+export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json' | 'notIns' | 'wholeDays'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);
