@@ -51,6 +51,26 @@ describe('JSON that a statement computes', () => {
     expect((await engine.query({ sql: `SELECT count(*) FROM docs d WHERE ${condition}` })).warnings).toEqual(warnings);
   });
 
+  const asText = (of: string, pair: string) => [
+    `${of} is text, ordered as text: ${pair}. As a number: CAST(${of} AS DOUBLE).`,
+  ];
+  const pair = "'12.4' comes before '9'";
+  test.each<[string, string[]]>([
+    ["SELECT max(payload->>'k') FROM docs", asText("(payload->>'k')", pair)],
+    ["SELECT n FROM docs ORDER BY attrs->>'weight' DESC LIMIT 1", []],
+    [
+      "SELECT arg_max(n, json_extract_string(payload, '$.k')) FROM docs",
+      asText("json_extract_string(payload, '$.k')", pair),
+    ],
+    ["SELECT payload->>'k' AS k FROM docs ORDER BY k", asText("(payload->>'k')", pair)],
+    ["SELECT n FROM docs d WHERE d.payload->>'k' > '10'", asText("(d.payload->>'k')", pair)],
+    // Of one length, words, numbers beside a number, and a cast.
+    ["SELECT max(payload->>'zip'), min(payload->>'two') FROM docs ORDER BY max(payload->>'name')", []],
+    ["SELECT max(CAST(payload->>'k' AS DOUBLE)) FROM docs WHERE payload->>'k' > 'a'", []],
+  ])('of which the text is put in order is told: %s', async (sql, warnings) => {
+    expect((await engine.query({ sql })).warnings).toEqual(warnings);
+  });
+
   test('is told where a parameter is none of it', async () => {
     const asked = async (sql: string, type: string, value: JsonValue) =>
       (await engine.query({ sql, parameters: [{ name: 'p', type, value }] })).warnings;

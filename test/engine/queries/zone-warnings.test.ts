@@ -29,6 +29,10 @@ beforeAll(async () => {
       ),
     );
   }
+  await engine.commit([
+    { do: 'createCollection', table: 'd', workspace: 'commons', name: 'days', recognizeTimes: true },
+  ]);
+  await engine.addDocuments('d', [doc('1', { day: '2024-06-01', at: '2024-06-01T00:00:00Z' })]);
   await engine.commit([{ do: 'putAlias', workspace: 'commons', name: 'also', tables: ['z'] }]);
 });
 
@@ -78,12 +82,23 @@ test('the expression that is named gives the days of the documents', async () =>
 const restOf = (x: string, day = '01', next = '02') =>
   `${x} up to '2024-06-${day}' ends at its first moment, and leaves out the rest of that day: ${x} < '2024-06-${next}' has all of it.`;
 
+const swapped = (low: string, high: string) =>
+  `BETWEEN ${low} AND ${high} is true of nothing: the lower bound comes first, BETWEEN ${high} AND ${low}.`;
+
 test.each<[string, string[]]>([
   ["utc BETWEEN '2024-05-01' AND '2024-06-01'", [restOf('utc')]],
   ["DATE '2024-06-01' >= z.plain", [restOf('z.plain')]],
   // None of that day, a moment, what ends before it, and what is a day.
   ["utc <= '2024-06-02' AND utc <= '2024-06-01T00:00:00Z' AND utc < '2024-06-01'", []],
   ["CAST(utc AS DATE) <= '2024-06-01'", []],
+  // A month and a day from one midnight to the next are meant.
+  ["utc > '2024-05-01' AND utc <= '2024-06-01'", []],
+  ["'2024-05-31' < plain AND plain <= DATE '2024-06-01'", []],
+  ["utc > '2024-05-15' AND utc <= '2024-06-01'", [restOf('utc')]],
+  ["utc > '2024-05-31' OR utc <= '2024-06-01'", [restOf('utc')]],
+  ["utc BETWEEN DATE '2024-06-01' AND '2024-05-01'", [swapped("'2024-06-01'", "'2024-05-01'")]],
+  ['length(_id) BETWEEN 2.5 AND -1', [swapped('2.5', '-1')]],
+  ["length(_id) BETWEEN 9.5 AND 10 AND _id BETWEEN '9' AND '10'", []],
 ])('the rest of a last day is told: %s', async (condition, said) => {
   expect(await warningsOf(`SELECT _id FROM zoned z WHERE ${condition}`)).toEqual(said);
 });
@@ -92,6 +107,34 @@ test('the rest of a last day is told of text, and of what a parameter has', asyn
   const parameters = [{ name: 'to', type: 'string', value: '2024-06-01' }];
   const asked = async (of: string) =>
     (await engine.query({ sql: `SELECT _id FROM ${of} WHERE utc <= :to`, parameters })).warnings;
+  const same = { sql: 'SELECT _id FROM zoned WHERE utc = :to', parameters };
+  expect((await engine.query(same)).warnings).toEqual([
+    expect.stringContaining("CAST(utc AS DATE) = '2024-06-01' has"),
+  ]);
   expect([await asked('texts'), await asked('zoned')]).toEqual([[restOf('utc')], [restOf('utc')]]);
   expect(await warningsOf("EXPLAIN SELECT _id FROM zoned WHERE utc <= '2024-06-01'")).toEqual([]);
+});
+
+const first = (own: string, meant: string) => `${own} takes the first moment of a day only: ${meant} has all of it.`;
+const all = (own: string, meant: string) =>
+  `${own} leaves out the first moment of a day only: ${meant} leaves out all of it.`;
+const DAY = "'2024-06-01'";
+
+test.each<[string, string[]]>([
+  [`zoned z WHERE utc = DATE ${DAY}`, [first(`utc = ${DAY}`, `CAST(utc AS DATE) = ${DAY}`)]],
+  [`zoned z WHERE ${DAY} <> z.plain`, [all(`z.plain <> ${DAY}`, `CAST(z.plain AS DATE) <> ${DAY}`)]],
+  [`zoned WHERE utc IN (${DAY}, '2024-06-05')`, [first(`utc IN (${DAY}, …)`, `CAST(utc AS DATE) IN (${DAY}, …)`)]],
+  [`zoned WHERE utc NOT IN (${DAY})`, [all(`utc NOT IN (${DAY})`, `CAST(utc AS DATE) NOT IN (${DAY})`)]],
+  [`texts WHERE utc = ${DAY}`, [first(`utc = ${DAY}`, `utc[:10] = ${DAY}`)]],
+  ['zoned JOIN days d ON zoned.utc = d.day', [first('zoned.utc = d.day', 'CAST(zoned.utc AS DATE) = d.day')]],
+  [
+    'zoned z JOIN (SELECT CAST(plain AS DATE) AS day FROM zoned) d ON d.day = z.plain',
+    [first('z.plain = d.day', 'CAST(z.plain AS DATE) = d.day')],
+  ],
+  // No value of that day, one of its moments, what is a day, and times that all are midnights.
+  ["zoned WHERE utc = '2024-06-03' OR utc = '2024-06-01T23:30:00Z'", []],
+  [`zoned WHERE CAST(plain AS DATE) = ${DAY} AND CAST(utc AS DATE) IN (${DAY})`, []],
+  [`days d JOIN days e ON d.at = e.day AND d.at = '2024-06-01' AND d.at <> ${DAY}`, []],
+])('a day that is meant as a whole is told: %s', async (from, said) => {
+  expect(await warningsOf(`SELECT 1 FROM ${from}`)).toEqual(said);
 });

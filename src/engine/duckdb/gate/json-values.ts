@@ -1,5 +1,5 @@
 import { VALUES_OF } from '../sql/compat.ts';
-import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
+import { foldName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { constantOf, constantText, isNode, listOf, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
@@ -11,25 +11,18 @@ import {
   type Leaf,
   leavesOf,
   type Origins,
-  pathText,
 } from './field-origins.ts';
+import { argumentsOf, callOf, type JsonSource, READS, STEPS, sourceOf, TEXT_STEPS, writtenOf } from './json-steps.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
-import { isAccess, type Relations } from './query-columns.ts';
+import type { Relations } from './query-columns.ts';
+import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
 
 /*
  * JSON that a statement computes, and what it does with it as if it were a number or a text: to the engine JSON is its own
  * text, in which 9 comes behind 10 and a text has quotes.
  */
-
-/** The field that JSON is read of, and the path into its text. */
-export interface JsonSource {
-  table: NamedTable;
-  path: readonly string[];
-  /** `$."k"`. */
-  within: string;
-}
 
 /** What JSON is compared with for being the same: text, which has no quotes, or an integer, to which it is rounded. */
 export type JsonBeside = { text: string | undefined } | 'integer' | { parameter: string };
@@ -43,11 +36,11 @@ export interface JsonUse {
   beside: JsonBeside | undefined;
   /** Undefined: it is made of something else than one field. */
   source: JsonSource | undefined;
+  /** Set if it is the text of a step, as `->>` gives it, and put in order; `other`: beside a text. */
+  text?: { other: Other | undefined };
 }
 
-/** Functions that give JSON; the first argument of those that step into it is what they read. */
-const STEPS = /^(?:->|json_extract|json_extract_path)$/;
-const READS = /^(?:json_parse|json)$/;
+/** Functions that give JSON of another value. */
 const MAKES = /^(?:to_json|json_quote)$/;
 /** Those that give an object or a list, which is no number and has no quotes around it. */
 const WHOLES =
@@ -58,14 +51,6 @@ const LISTS: ReadonlyMap<string, number> = new Map([
   ['items', 2],
   [VALUES_OF, 1],
 ]);
-
-/** To the parser `j->'k'` is the same as a lambda. */
-const callOf = (node: Node) =>
-  node['class'] === 'LAMBDA' ? '->' : node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-function argumentsOf(node: Node): Node[] {
-  if (node['class'] === 'CAST') return [node['child']].filter(isNode);
-  return node['class'] === 'LAMBDA' ? [node['lhs'], node['expr']].filter(isNode) : nodesOf(node['children']);
-}
 
 function isJsonLeaf(leaf: Leaf): boolean {
   if (isField(leaf)) return leaf.type === 'JSON';
@@ -81,6 +66,18 @@ interface Walk {
   found: JsonUse[];
   splices: Splice[];
   bytes: Buffer;
+}
+
+/** Of which steps into JSON an expression is the text; none: it may be something else. */
+function textIn(walk: Walk, node: unknown, scope: Scope | undefined): readonly Leaf[] {
+  const leaves = isNode(node) && node['class'] !== 'CONSTANT' ? leavesOf(walk.origins, node, scope) : [];
+  return leaves.every((leaf) => !isField(leaf) && TEXT_STEPS.test(callOf(leaf.node))) ? leaves : [];
+}
+
+/** What is put in order, as JSON or as the text of it. */
+function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined): void {
+  note(walk, node, jsonIn(walk, node, scope));
+  note(walk, node, textIn(walk, node, scope), { text: { other: undefined } });
 }
 
 /** What JSON an expression is; none: it may be something else. */
@@ -140,7 +137,10 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
     const constants = others.filter((one): one is Node => isNode(one) && one['class'] === 'CONSTANT');
     const isOrder = IS_ORDER.test(textOf(node['type']));
     const json = jsonIn(walk, side, scope);
-    if (json.length === 0) continue;
+    if (json.length === 0) {
+      for (const one of isOrder ? others : []) noteTextBeside(walk, side, one, scope);
+      continue;
+    }
     const isNumber = constants.every((one) => isNumberType(typeOfConstant(one)));
     const isText = constants.every((one) => typeOfConstant(one) === 'VARCHAR');
     if (constants.length === others.length && (isNumber || isText))
@@ -153,6 +153,13 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
     const isOfTexts = constants.length > 0 ? isText : beside.some((one) => jsonIn(walk, one, scope).length > 0);
     if (isOrder && isOfTexts) note(walk, side, json);
   }
+}
+
+/** The text of JSON that is put in order beside another text; what is none casts it. */
+function noteTextBeside(walk: Walk, side: unknown, beside: unknown, scope: Scope | undefined): void {
+  const other = otherOf(beside);
+  if (other === undefined && textIn(walk, beside, scope).length === 0) return;
+  note(walk, side, textIn(walk, side, scope), { text: { other } });
 }
 
 const IS_INTEGER = /^U?(?:(?:BIG|HUGE|SMALL|TINY)?INT|INTEGER)$/i;
@@ -258,11 +265,11 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
       : ALL.test(name)
         ? [0, children.length]
         : [0, 0];
-  for (const one of children.slice(...places)) note(walk, one, jsonIn(walk, one, scope));
+  for (const one of children.slice(...places)) noteOrdered(walk, one, scope);
   if (OF_TEXT.has(name) && !(OPERATORS.has(name) && isWithin(constantText(children[1]))))
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), { call: OPERATORS.get(name) ?? name });
   const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
-  for (const { expression } of nodesOf(orders)) note(walk, expression, jsonIn(walk, expression, scope));
+  for (const { expression } of nodesOf(orders)) noteOrdered(walk, expression, scope);
 }
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */
@@ -275,7 +282,7 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
       if (!isNode(expression)) continue;
       const number = Number(constantOf(expression) ?? 0);
       const by = items[number - 1] ?? itemMeant(walk.origins, query, expression) ?? expression;
-      note(walk, by, jsonIn(walk, by, scope));
+      noteOrdered(walk, by, scope);
     }
   }
 }
@@ -284,7 +291,7 @@ function note(
   walk: Walk,
   node: unknown,
   json: readonly Leaf[],
-  { call, beside }: Partial<Pick<JsonUse, 'call' | 'beside'>> = {},
+  { call, beside, text }: Partial<Pick<JsonUse, 'call' | 'beside' | 'text'>> = {},
 ): void {
   const [leaf] = json;
   // Of a field that is JSON itself, `field-reads.ts` tells.
@@ -303,9 +310,11 @@ function note(
     (one) =>
       one.written === written &&
       (one.call === undefined) === (call === undefined) &&
-      (one.beside === undefined) === (beside === undefined),
+      (one.beside === undefined) === (beside === undefined) &&
+      one.text?.other === text?.other,
   );
-  if (!isKnown) walk.found.push({ written, call, beside, source });
+  if (isKnown || (text !== undefined && (written === undefined || source === undefined))) return;
+  walk.found.push({ written, call, beside, source, ...(text === undefined ? {} : { text }) });
 }
 
 /** The key of a pair of ITEMS, which is text; behind another name it is not known. */
@@ -323,51 +332,4 @@ function isWhole(origins: Origins, { node, scope, rest }: Computed): boolean {
   if (call !== 'to_json' && node['class'] !== 'CAST') return false;
   const made = leavesOf(origins, argumentsOf(node)[0], scope);
   return made.length > 0 && made.every((leaf) => isField(leaf) && WHOLE_TYPES.test(leaf.type));
-}
-
-/** The field that JSON is read of; `within` are the steps behind those of the leaf. */
-function sourceOf(origins: Origins, { node, scope, rest }: Computed, within: string): JsonSource | undefined {
-  if (rest.includes(ITEM)) return undefined;
-  const call = callOf(node);
-  const [of, key] = argumentsOf(node);
-  const own = STEPS.test(call)
-    ? stepOf(constantText(key))
-    : READS.test(call) || node['class'] === 'CAST'
-      ? ''
-      : undefined;
-  const steps = `${own ?? ''}${rest.map((step) => `.${quoteName(step)}`).join('')}${within}`;
-  const leaves = own === undefined ? [] : leavesOf(origins, of, scope);
-  const [leaf] = leaves;
-  if (leaf === undefined || leaves.length > 1) return undefined;
-  if (!isField(leaf)) return sourceOf(origins, leaf, steps);
-  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON';
-  return isRead ? { table: leaf.table, path: leaf.path, within: `$${steps}` } : undefined;
-}
-
-/** A key, or a path, as a step of a path; undefined: that is not clear. */
-function stepOf(key: string | undefined): string | undefined {
-  if (key === undefined || key.startsWith('/')) return undefined;
-  return key.startsWith('$') ? key.slice(1) : `.${quoteName(key)}`;
-}
-
-const WRITTEN_MAX = 60;
-const ACCESSES = /^(?:struct|array)_extract$/;
-
-/** An expression as SQL, as far as it is a path into a column or into what a call reads. */
-function writtenOf(node: unknown): string | undefined {
-  const text = isNode(node) ? pathOf(node) : undefined;
-  return text !== undefined && text.length <= WRITTEN_MAX ? text : undefined;
-}
-
-function pathOf(node: Node): string | undefined {
-  const call = callOf(node);
-  if (node['class'] === 'COLUMN_REF' || isAccess(node) || ACCESSES.test(call)) return pathText(node, pathOf);
-  const [of, key] = argumentsOf(node);
-  const inner = of && pathOf(of);
-  if (inner === undefined) return undefined;
-  if (node['class'] === 'CAST') return `CAST(${inner} AS ${castType(node['cast_type'])})`;
-  if (READS.test(call) || call === 'to_json') return `${call}(${inner})`;
-  const step = STEPS.test(call) ? constantText(key) : undefined;
-  if (step === undefined) return undefined;
-  return call === '->' ? `(${inner}->${quoteText(step)})` : `${call}(${inner}, ${quoteText(step)})`;
 }

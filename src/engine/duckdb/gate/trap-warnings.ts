@@ -1,7 +1,19 @@
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import {
+  constantOf,
+  constantText,
+  isNode,
+  type Node,
+  nodesIn,
+  nodesOf,
+  offsetOf,
+  textOf,
+  textsOf,
+} from '../sql/tree.ts';
 import { comparedWithNull } from './nulls.ts';
+import { castType } from './time-types.ts';
+import { A_DAY } from './whole-days.ts';
 
 /*
  * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null.
@@ -22,6 +34,7 @@ export function trapWarnings(tree: unknown, tables: readonly NamedTable[], body:
       engineType(node) ??
       wholeText(node, body) ??
       zonedTwice(node, tables) ??
+      swappedBounds(node) ??
       comparedWithNull(node);
     if (warning !== undefined) warnings.add(warning);
   }
@@ -72,6 +85,28 @@ function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefin
 }
 
 const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
+
+/** `x BETWEEN '2024-03-06' AND '2024-03-01'`. */
+function swappedBounds(node: Node): string | undefined {
+  if (node['type'] !== 'COMPARE_BETWEEN') return undefined;
+  const [low, high] = [boundOf(node['lower']), boundOf(node['upper'])];
+  if (low === undefined || high === undefined || typeof low !== typeof high || low <= high) return undefined;
+  const [first, last] = [low, high].map((one) => (typeof one === 'string' ? quoteText(one) : one));
+  return `BETWEEN ${first} AND ${last} is true of nothing: the lower bound comes first, BETWEEN ${last} AND ${first}.`;
+}
+
+const TIME_TYPES = /^(?:DATE|TIMESTAMP(?:TZ| WITH TIME ZONE)?)$/;
+
+/** A literal of a number, or the text of one of a day. */
+function boundOf(node: unknown): number | string | undefined {
+  const isCast = isNode(node) && node['class'] === 'CAST' && TIME_TYPES.test(castType(node['cast_type']));
+  const held = isCast ? node['child'] : node;
+  const value = constantOf(held);
+  if (typeof value === 'string') return A_DAY.test(value) ? value : undefined;
+  const type = isNode(held) && isNode(held['value']) ? held['value']['type'] : undefined;
+  const info = isNode(type) && isNode(type['type_info']) ? type['type_info'] : {};
+  return typeof value === 'number' ? value / 10 ** Number(info['scale'] ?? 0) : undefined;
+}
 
 /** `TYPEOF(x) = 'VARCHAR'`. */
 function engineType(node: Node): string | undefined {

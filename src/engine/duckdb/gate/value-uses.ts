@@ -17,7 +17,6 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import type { JsonUse } from './json-values.ts';
-import { type LastDay, lastDays } from './last-days.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, notIns } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
@@ -31,6 +30,7 @@ import {
   type TextGroup,
 } from './text-alike.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
+import { type WholeDay, wholeDays } from './whole-days.ts';
 
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
@@ -92,7 +92,7 @@ export interface ValueUses {
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
-  lastDays: readonly LastDay[];
+  wholeDays: readonly WholeDay[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -130,7 +130,7 @@ export const NO_USES: Omit<ValueUses, 'json'> = {
   equalities: [],
   groups: [],
   notIns: [],
-  lastDays: [],
+  wholeDays: [],
 };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
@@ -173,7 +173,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
   const days = walk.days.filter(({ written }) => !walk.known.has(written));
   const { found: orders, mixed, equalities, groups } = walk;
-  const others = { notIns: notIns(tree, relations), lastDays: lastDays(tree, relations) };
+  const others = { notIns: notIns(tree, relations), wholeDays: wholeDays(tree, relations) };
   return { orders, casts, epochs, mixed, days, equalities, groups, ...others };
 }
 

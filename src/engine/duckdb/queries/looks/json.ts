@@ -2,7 +2,8 @@ import { besideText, type JsonBeside, type JsonUse } from '../../gate/json-value
 import { foldName, quoteText } from '../../sql/names.ts';
 import { INTEGER_IDS } from '../../sql/type-kinds.ts';
 import type { Typed } from '../../values/typed-json.ts';
-import type { Asked, Look, Question } from './look.ts';
+import { type Asked, type Look, otherText, type Question } from './look.ts';
+import { misorderOf, orderSample } from './orders.ts';
 import type { SeenText } from './samples.ts';
 
 /*
@@ -10,18 +11,34 @@ import type { SeenText } from './samples.ts';
  */
 
 export const json: Look = (uses, { values }) =>
-  uses.json.map(
-    (use): Question => ({
-      kind: 'json',
-      samples: use.source === undefined ? [] : [{ field: use.source, within: use.source.within, types: [] }],
-      said: ([texts]) =>
-        use.beside !== undefined
-          ? besideSaid(use, use.beside, values, texts)
-          : use.call === undefined
-            ? orderSaid(use, texts)
-            : callSaid(use, use.call, texts),
-    }),
+  uses.json.flatMap((use): Question[] =>
+    use.text === undefined ? [questionOf(use, values)] : textQuestion(use, use.text, values),
   );
+
+/** Of the text of JSON, which is put in order as a field of text may be. */
+function textQuestion(
+  { source, written = '' }: JsonUse,
+  text: Exclude<JsonUse['text'], undefined>,
+  values: Asked['values'],
+): Question[] {
+  const other = otherText(text.other, values);
+  if (source === undefined || (text.other !== undefined && (other === undefined || !/\d/.test(other)))) return [];
+  const sample = { ...orderSample(source), within: source.within, isText: true };
+  return [{ kind: 'order', samples: [sample], said: ([texts = []]) => misorderOf(written, texts, other)?.said }];
+}
+
+function questionOf(use: JsonUse, values: Asked['values']): Question {
+  return {
+    kind: 'json',
+    samples: use.source === undefined ? [] : [{ field: use.source, within: use.source.within, types: [] }],
+    said: ([texts]) =>
+      use.beside !== undefined
+        ? besideSaid(use, use.beside, values, texts)
+        : use.call === undefined
+          ? orderSaid(use, texts)
+          : callSaid(use, use.call, texts),
+  };
+}
 
 const isText = (text: string) => text.startsWith('"');
 

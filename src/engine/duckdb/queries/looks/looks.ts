@@ -5,11 +5,11 @@ import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { json } from './json.ts';
-import { restsOfDays } from './last-days.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { nulls } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
+import { wholeDays } from './whole-days.ts';
 
 /**
  * All that an answer is looked at for, in the order in which it is said: each has what of the statement triggers it, the
@@ -24,7 +24,7 @@ const LOOKS: readonly Look[] = [
   shortYears,
   replacedPoints,
   epochUnits,
-  restsOfDays,
+  wholeDays,
   zones,
   json,
   farTimes,

@@ -52,6 +52,8 @@ export interface Sample {
   field: TextField;
   /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
   within?: string;
+  /** Whether these are without the quotes that JSON has around a text. */
+  isText?: boolean;
   types: readonly string[];
 }
 
@@ -124,7 +126,7 @@ async function readTexts(
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const most = Math.max(...samples.map(({ types }) => types.length));
-  const selects = samples.map(({ field: { table, path }, types, within }, at) => {
+  const selects = samples.map(({ field: { table, path }, types, within, isText = false }, at) => {
     const reads = types.map(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
@@ -133,7 +135,7 @@ async function readTexts(
     const from =
       within === undefined
         ? field
-        : `SELECT CAST(TRY_CAST(v AS JSON)->${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
+        : `SELECT CAST(TRY_CAST(v AS JSON)${isText ? '->>' : '->'}${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
     return `(SELECT ${columns.join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX})`;
   });
   const found: SeenText[][] = samples.map(() => []);
