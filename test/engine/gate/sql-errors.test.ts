@@ -235,3 +235,16 @@ test('a list in the place of a value, and a value in that of a list, are told wi
     'ANY takes a list, and this is one value: write CAST(:l AS TIMESTAMPTZ[]).',
   );
 });
+
+test('a zone that there is not is told with those of its place, and an offset with what has its sign', async () => {
+  const saidOf = async (zone: string) => (await messageOf(`SELECT now() AT TIME ZONE '${zone}'`)).split('\n')[1];
+  expect(await saidOf('Berlin')).toBe("Zones are named as 'Europe/Berlin'.");
+  expect(await saidOf('new york')).toBe("Zones are named as 'America/New_York'.");
+  expect(await saidOf('+02:00')).toMatch(/^Write 'Etc\/GMT-2' .*, or \(t AT TIME ZONE 'UTC'\) \+ INTERVAL '2:00'\.$/);
+  expect(await saidOf('-03:30')).toBe("Write (t AT TIME ZONE 'UTC') - INTERVAL '3:30'.");
+  const [row] = await rowsOf(
+    engine,
+    "SELECT now() AT TIME ZONE 'Etc/GMT-2' = (now() AT TIME ZONE 'UTC') + INTERVAL '2:00'",
+  );
+  expect(row).toEqual([true]);
+});

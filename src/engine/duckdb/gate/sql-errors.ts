@@ -12,6 +12,7 @@ import { endOfName, shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
 import { listAdvice, noListIn } from './list-errors.ts';
 import { missingColumn, missingInTable, sayFields } from './missing-fields.ts';
+import { noZoneIn } from './zone-errors.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {
@@ -324,7 +325,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const offset = found === undefined || kind !== 'Conversion' ? found : castAt(found, failure.withMacros);
   const known = offset === undefined ? undefined : failure.originOf(offset);
   const cleaned = cleanMessage(text);
-  const said = noListIn(cleaned, failure.statement) ?? cleaned;
+  const said = noListIn(cleaned, failure.statement) ?? noZoneIn(cleaned, failure.statement) ?? cleaned;
   const { message, hint, at } = sayFields(said, failure.statement, failure.tables);
   const origin = known ?? (at === undefined ? undefined : failure.statement.offsetOf(at));
   const position = origin === undefined ? {} : failure.statement.locate(origin);
