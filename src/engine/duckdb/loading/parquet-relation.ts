@@ -28,8 +28,8 @@ const META = '_meta';
 /** Beside the columns, which have other names here: one of the file may be called so, too. */
 const ROW_NUMBER = 'file_row_number';
 /**
- * Rows, and uncompressed bytes, of a part: half a second of storing them. Halves took half as long again in all. Fewer rows than a row group of the engine
- * would go through the log, and to merge that keeps writes to all collections waiting.
+ * Rows, and uncompressed bytes, of a part: half a second of storing them; halves take half as long again in all. Fewer rows
+ * than a row group of the engine would go through the log, and to merge that keeps writes to all collections waiting.
  */
 const PART_ROWS = 250_000;
 const PART_BYTES = 64 * 1024 * 1024;
