@@ -27,12 +27,13 @@ const ENGINE_TYPE =
 /** What the author of a statement, of which `body` is the text, should know of it. */
 export function trapWarnings(tree: unknown, tables: readonly NamedTable[], body: string): string[] {
   const warnings = new Set<string>();
+  const bytes = Buffer.from(body);
   for (const node of nodesIn(tree)) {
     if (warnings.size >= WARNINGS_MAX) break;
     const warning =
       firstOfNone(node, tables) ??
       engineType(node) ??
-      wholeText(node, body) ??
+      wholeText(node, bytes) ??
       zonedTwice(node, tables) ??
       swappedBounds(node) ??
       comparedWithNull(node);
@@ -125,14 +126,14 @@ function engineType(node: Node): string | undefined {
 }
 
 /** `x ~ 'part'`, which in PostgreSQL finds the part, and `x SIMILAR TO 'part%'`, which is standard SQL. */
-function wholeText(node: Node, body: string): string | undefined {
+function wholeText(node: Node, bytes: Buffer): string | undefined {
   if (textOf(node['function_name']) !== 'regexp_full_match') return undefined;
   const [text, pattern] = nodesOf(node['children']);
   // The operator stands behind its text, or has no place; a call before it.
   const isOperator = !(Number(node['query_location']) < Number(text?.['query_location']));
   const part = constantText(pattern);
   if (!isOperator || part === undefined || pattern === undefined) return undefined;
-  if (isSimilarTo(pattern, body))
+  if (isSimilarTo(pattern, bytes))
     // Whoever writes what only regular expressions have knows of them.
     return /[%_]/.test(part) && !/[.\\[]/.test(part)
       ? `SIMILAR TO takes a regular expression, to which % and _ are themselves: write .* for %, and . for _.`
@@ -143,8 +144,8 @@ function wholeText(node: Node, body: string): string | undefined {
 
 const OPERATOR_BYTES = 200;
 
-function isSimilarTo(pattern: Node, body: string): boolean {
+function isSimilarTo(pattern: Node, bytes: Buffer): boolean {
   const at = offsetOf(pattern) ?? 0;
-  const before = Buffer.from(body).toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
+  const before = bytes.toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
   return /\bto$/i.test(before.trimEnd());
 }
