@@ -28,13 +28,23 @@ export interface KnownDocument {
   declared?: NewDocument['declared'];
 }
 
-/** Documents without an `_id` of their own that are lines: the id of each is `prefix/number`. */
+/** Documents without an `_id` of their own that are lines: the id of each is `derivedId`. */
 export interface NumberedLines {
   prefix: string;
   /** The number of the first; each one behind it has the next one. */
   first: number;
   /** Offset behind each one's text. */
   ends: readonly number[];
+}
+
+/** The `_id` of what has none of its own: that of what it is in, with its number there. */
+export function derivedId(prefix: string, number: number): string {
+  return `${prefix}/${number}`;
+}
+
+/** How many lines there are. */
+export function lineCount(lines: readonly NumberedLines[]): number {
+  return lines.reduce((sum, { ends }) => sum + ends.length, 0);
 }
 
 /** Documents as JSON text. */

@@ -19,6 +19,7 @@ export type {
   NumberedLines,
   TextOutcome,
 } from './documents.ts';
+export { derivedId, lineCount } from './documents.ts';
 export type {
   Computed,
   ComputedAll,

@@ -1,6 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../../contract/json/json.ts';
-import type { DocumentsText, KnownDocument, NumberedLines } from '../../engine/engine.ts';
+import {
+  type DocumentsText,
+  derivedId,
+  type KnownDocument,
+  lineCount,
+  type NumberedLines,
+} from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { problemOfId } from '../ingest/document-id.ts';
 import { type TextIntake, textIntake } from '../ingest/text-intake.ts';
@@ -23,12 +29,17 @@ export function textOfRows(collection: CollectionRecord, rows: readonly TextRows
   let known: KnownDocument[] | undefined;
   const knownOf = () => {
     known ??= numbered.flatMap(({ prefix, first, ends }) =>
-      ends.map((end, place) => ({ id: `${prefix}/${first + place}`, end })),
+      ends.map((end, place) => ({ id: derivedId(prefix, first + place), end })),
     );
     return known;
   };
-  const max = numbered.reduce((sum, { ends }) => sum + ends.length, 0);
-  return documentsText(intake, Buffer.concat(pieces), max, knownOf, areDistinct(numbered) ? numbered : undefined);
+  return documentsText(
+    intake,
+    Buffer.concat(pieces),
+    lineCount(numbered),
+    knownOf,
+    areDistinct(numbered) ? numbered : undefined,
+  );
 }
 
 /** Not if an object was read twice. */

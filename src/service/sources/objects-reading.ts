@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, stringifyJson } from '../../contract/json/json.ts';
+import { derivedId } from '../../engine/engine.ts';
 import { problemOfId } from '../ingest/document-id.ts';
 import { refusedItem } from './items.ts';
 import { bytesOf, ObjectChanged, ObjectRefused, type ObjectStore, type StoredObject } from './object-store.ts';
@@ -163,7 +164,7 @@ async function* takePart(
   if (!ledger.isEmpty) yield ledger.take();
   const own = new Set(ids.map(([, id]) => id));
   for (const row of [...refused.map(({ at }) => at), ...ids.map(([at]) => at)]) {
-    const id = `${prefix}/${row}`;
+    const id = derivedId(prefix, row);
     // Whatever the row had before.
     if (row > object.high || own.has(id)) continue;
     if (!ledger.hasRoomFor(1)) yield ledger.take();
@@ -199,7 +200,7 @@ function takeEntry(
   const { place, bytes } = entry;
   const { rows } = place;
   const item = rows === 0 ? `${bucket}/${object.key}` : `${bucket}/${object.key}/${rows}`;
-  const derived = `${prefix}/${rows}`;
+  const derived = derivedId(prefix, rows);
   object.place = place;
   ledger.place.documents += 1;
   /** Whatever the row had before. */
@@ -263,7 +264,10 @@ async function* trim(
   object.trimmed ??= object.place.rows;
   while (object.trimmed < high) {
     object.trimmed += 1;
-    ledger.add({ id: `${prefix}/${object.trimmed}`, document: null, item: `${bucket}/${key}/${object.trimmed}` }, 0);
+    ledger.add(
+      { id: derivedId(prefix, object.trimmed), document: null, item: `${bucket}/${key}/${object.trimmed}` },
+      0,
+    );
     if (ledger.isDue) yield ledger.take();
   }
 }

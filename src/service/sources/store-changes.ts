@@ -1,7 +1,15 @@
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, stringifyJson } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { BatchOutcome, DocumentsText, Engine, NewDocument, OpenedRow, RowsPart } from '../../engine/engine.ts';
+import {
+  type BatchOutcome,
+  type DocumentsText,
+  derivedId,
+  type Engine,
+  type NewDocument,
+  type OpenedRow,
+  type RowsPart,
+} from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SourceState } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
@@ -240,7 +248,7 @@ function othersOf({ prefix, object, storedTo }: FileRows, rows: readonly OpenedR
   const gone: string[] = [];
   const refused: RefusedItem[] = [];
   for (const one of rows) {
-    const derived = `${prefix}/${one.at}`;
+    const derived = derivedId(prefix, one.at);
     const item = `${object}/${one.at}`;
     const read = one.read();
     if ('why' in read) {

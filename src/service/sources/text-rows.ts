@@ -1,3 +1,4 @@
+import { derivedId } from '../../engine/engine.ts';
 import { isSpace } from '../loading/json-parts.ts';
 import type { FileRows, SourceBatch, TextChange, TextRows } from './source.ts';
 
@@ -34,7 +35,7 @@ export function changesOf(rows: TextRows): TextChange[] {
     const text = bytes.subarray(at, end);
     at = end;
     const row = first + place;
-    return { id: `${prefix}/${row}`, text, item: nameOfRow(rows, place), line, isOrGone: row <= storedTo };
+    return { id: derivedId(prefix, row), text, item: nameOfRow(rows, place), line, isOrGone: row <= storedTo };
   });
 }
 

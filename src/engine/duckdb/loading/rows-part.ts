@@ -36,6 +36,7 @@ export async function partBehind(
   const named =
     own === undefined ? [] : await reading.ask(`SELECT l, ${own} FROM ${from} WHERE ${own} IS NOT NULL ORDER BY l`);
   if (relation.check !== undefined) await reading.ask(`SELECT ${relation.check} FROM ${part.from}`);
+  // As `derivedId`.
   const derived = `(${quoteText(`${prefix}/`)} || l)`;
   const id = own === undefined ? derived : `coalesce(${own}, ${derived})`;
   return new PartOfRows({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NumberedLines } from '../../documents.ts';
+import { derivedId, type NumberedLines } from '../../documents.ts';
 
 /* Filters of ids (Bloom filters): what they deny is not there, and what they do not may be. */
 
@@ -31,12 +31,7 @@ export interface Filter {
 
 /** The ids of lines, in order. */
 export function idsOfLines({ prefix, first, ends }: NumberedLines): string[] {
-  return ends.map((_, place) => `${prefix}/${first + place}`);
-}
-
-/** How many lines there are. */
-export function countOf(lines: readonly NumberedLines[]): number {
-  return lines.reduce((sum, { ends }) => sum + ends.length, 0);
+  return ends.map((_, place) => derivedId(prefix, first + place));
 }
 
 export class FixedFilter implements Filter {
@@ -141,13 +136,14 @@ export class GrowingFilter implements Filter {
   among(lines: NumberedLines): string[] {
     const { prefix, first, ends } = lines;
     const last = this.#lasts.get(prefix) ?? -1;
+    // As `derivedId` begins, of which the number is the end.
     const before = mixedWith(NOTHING, `${prefix}/`);
     if (before === undefined) return idsOfLines(lines);
     if (this.#rows === 0 && last < first) return [];
     const found: string[] = [];
     for (let number = first; number < first + ends.length; number++) {
       const mixed = number <= last ? undefined : mixedWith(before, String(number));
-      if (mixed === undefined || this.#has(finished(mixed))) found.push(`${prefix}/${number}`);
+      if (mixed === undefined || this.#has(finished(mixed))) found.push(derivedId(prefix, number));
     }
     return found;
   }

@@ -1,6 +1,6 @@
 import { blobValue } from '@duckdb/node-api';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { DocumentsText } from '../../documents.ts';
+import { type DocumentsText, derivedId } from '../../documents.ts';
 import type { Run } from '../connections/store.ts';
 import { dataTable, type Table } from '../tables/catalog.ts';
 import { ID_SEPARATOR, insertLinesStatement, insertStatement, isListed, lineOf, linesIn } from '../tables/insert.ts';
@@ -116,7 +116,7 @@ export async function insertNumbered(
   for (const { prefix, first, ends } of numbered) {
     for (const [place, end] of ends.entries()) {
       if (end - from > max && ids.length > 0) await insert();
-      ids.push(`${prefix}/${first + place}`);
+      ids.push(derivedId(prefix, first + place));
       to = end;
     }
   }

@@ -1,9 +1,8 @@
 import type { Batch, BatchOutcome } from '../../batches.ts';
-import type { DocumentsText, NewDocument } from '../../documents.ts';
+import { type DocumentsText, lineCount, type NewDocument } from '../../documents.ts';
 import type { OnFieldNews } from '../../field-news.ts';
 import type { RowsPart } from '../../rows.ts';
 import type { Sql } from '../connections/store.ts';
-import { countOf } from '../shortcuts/id-filters.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { type Acceptance, outcomesOf } from './accept.ts';
 import type { Table } from './catalog.ts';
@@ -99,7 +98,7 @@ export async function storeBatchLines(context: WritesContext, table: Table, batc
   const { documents: text } = batch;
   const outcome: BatchOutcome = { documents: [], deleted: 0 };
   await storeLines(context, table, text, (sql, { size: replaced }) => {
-    outcome.rows = { added: countOf(text.numbered ?? []) - replaced, replaced, others: [] };
+    outcome.rows = { added: lineCount(text.numbered ?? []) - replaced, replaced, others: [] };
     return storeRest(sql, table, batch, outcome);
   });
   return outcome;

@@ -1,8 +1,9 @@
 import { mapInTurns } from '../../../contract/turns/turns.ts';
+import { lineCount } from '../../documents.ts';
 import type { DocumentsText, NumberedLines, OnFieldNews, RecordChange, TextOutcome } from '../../engine.ts';
 import type { Locks } from '../connections/locks.ts';
 import type { Sql, Store, Transaction } from '../connections/store.ts';
-import { countOf, idsOfLines } from '../shortcuts/id-filters.ts';
+import { idsOfLines } from '../shortcuts/id-filters.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
 import { insertNumbered, insertText } from '../shortcuts/unparsed-insert.ts';
@@ -231,7 +232,7 @@ async function store(
       return existed;
     });
     if (isFirst) knownIds.begin(before.id, ids, lines);
-    knownIds.stored(before.id, lines === undefined ? ids.length : countOf(lines));
+    knownIds.stored(before.id, lines === undefined ? ids.length : lineCount(lines));
     return stored;
   };
   const news = onNews && (await fieldNewsOf(before.shape, shape, written));
