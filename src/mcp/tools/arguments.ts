@@ -245,8 +245,7 @@ function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[],
     return [`argument "${argument.name}" is missing${choices}`];
   }
   return issues.map((issue) => {
-    const path = issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
-    const what = `argument "${argument.name}${path}"`;
+    const what = `argument "${pathText([argument.name, ...issue.path])}"`;
     if (issue.code === 'too_small' && issue.origin === 'string') return `${what} must not be empty`;
     const said = issue.message.replace(/^Invalid input: /, '');
     const got = /, received (\w+)/.exec(said)?.[1];

@@ -3,7 +3,7 @@ import { foldName, ITEM, type NamedTable } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { constantOf, constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { nameIn, type Scope } from './node-scopes.ts';
-import { columnsOf, columnsOfItem, isAccess, nameOf, queryIn, type Relations } from './query-columns.ts';
+import { columnsOf, columnsOfItem, isAccess, isUnnest, nameOf, queryIn, type Relations } from './query-columns.ts';
 
 /*
  * From which stored fields a value of a statement comes unchanged: by a column, a path, an item of a list, an alias, a
@@ -195,7 +195,7 @@ export function pathText(node: Node, inner: (of: Node) => string | undefined = p
   const [of, key] = nodesOf(node['children']);
   const path = of && inner(of);
   if (path === undefined) return undefined;
-  if (foldName(textOf(node['function_name'])) === 'unnest') return `unnest(${path})`;
+  if (isUnnest(node)) return `unnest(${path})`;
   const step = constantText(key);
   if (step !== undefined) return `${path}.${fieldName(step)}`;
   const index = constantOf(key);

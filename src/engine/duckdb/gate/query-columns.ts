@@ -86,10 +86,11 @@ function columnsIn(entry: Node, relations: Relations): readonly string[] | undef
 export function columnsOfItem(item: Node, from: unknown, relations: Relations): readonly string[] | undefined {
   if (item['class'] === 'STAR') return once(item, relations, () => columnsOfStar(item, from, relations));
   // Of an object it gives all fields.
-  return foldName(textOf(item['function_name'])) === 'unnest' && textOf(item['alias']) === ''
-    ? undefined
-    : [nameOf(item)];
+  return isUnnest(item) && textOf(item['alias']) === '' ? undefined : [nameOf(item)];
 }
+
+/** Whether an expression is a call of unnest(). */
+export const isUnnest = (node: Node): boolean => foldName(textOf(node['function_name'])) === 'unnest';
 
 /** The name of an item that is one column; empty: it has one of the engine's, which nothing else is called. */
 export function nameOf(item: Node): string {

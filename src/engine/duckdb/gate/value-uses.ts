@@ -121,17 +121,8 @@ interface Walk extends AlikeUses {
   apart: Set<string>;
 }
 
-export const NO_USES: Omit<ValueUses, 'json'> = {
-  orders: [],
-  casts: [],
-  epochs: [],
-  mixed: [],
-  days: [],
-  equalities: [],
-  groups: [],
-  notIns: [],
-  wholeDays: [],
-};
+const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] });
+export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [] };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
@@ -142,12 +133,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     origins: createOrigins(relations, LOOKS_MAX),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
-    casts: [],
-    epochs: [],
-    mixed: [],
-    days: [],
-    equalities: [],
-    groups: [],
+    ...noneYet(),
     known: new Set(),
     apart: new Set(),
   };

@@ -1,7 +1,7 @@
 import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { isNode, listOf, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { allIn, queryIn, type Relations, relationsIn } from './query-columns.ts';
+import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
  * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
@@ -62,8 +62,6 @@ function isRowOf({ relations }: Walk, node: unknown, from: unknown): boolean {
   const [{ columns } = {}] = relationsIn(from, relations);
   return columns !== undefined && !columns.some((one) => foldName(one) === name);
 }
-
-const isUnnest = (item: Node) => foldName(textOf(item['function_name'])) === 'unnest';
 
 /** Whether an item is a star with the columns that each document has of its own. */
 function bringsOwn(item: Node): boolean {

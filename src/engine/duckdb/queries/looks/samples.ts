@@ -107,6 +107,19 @@ export async function nearTexts(
   return (await rowsOf(connection, sql)).map(([text, count]) => ({ text: String(text), count: Number(count) }));
 }
 
+/** Documents of which one is looked for whose field meets a condition: of a column that is cheap. */
+const SOUGHT_ROWS = 200_000;
+
+/** Whether the field of a document meets a condition on `v`. */
+export async function isAny(
+  { table, path }: TextField,
+  condition: string,
+  { connection, viewOf }: Data,
+): Promise<boolean> {
+  const values = fieldSql(path, viewOf(table), SOUGHT_ROWS);
+  return (await rowsOf(connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
+}
+
 /** The rows of a SELECT; none if it fails. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   try {

@@ -2,14 +2,12 @@ import { isText } from '../../gate/field-origins.ts';
 import { A_DAY, type WholeDay } from '../../gate/whole-days.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
-import { type Data, fieldSql, rowsOf, type SeenText } from './samples.ts';
+import { type Data, isAny, type SeenText } from './samples.ts';
 
 /*
  * Times of a day that is meant as a whole, and of which only midnight is taken.
  */
 
-/** Documents that are looked at. */
-const ROWS_MAX = 200_000;
 /** Fields that are asked about. */
 const ASKED_MAX = 3;
 const DAY_MS = 86_400_000;
@@ -63,15 +61,13 @@ function isPeriod(least: string, most: string): boolean {
 }
 
 /** Whether a field has times of these days, or of any if there are none, that are not their first moments. */
-async function hasRest({ table, path, ...field }: WholeDay, days: readonly string[], data: Data): Promise<boolean> {
+function hasRest(field: WholeDay, days: readonly string[], data: Data): Promise<boolean> {
   const type = isText(field) ? 'VARCHAR' : field.type;
   const at = (day = '') => `CAST(${quoteText(day)} AS ${type})`;
   const rests = days.map((day) => `(v > ${at(day)} AND v < ${at(dayAfter(day))})`);
   const isRest = rests.length > 0 ? `(${rests.join(' OR ')})` : `v <> date_trunc('day', v)`;
   const isTime = isText(field) ? `regexp_matches(v[11:12], '^[T ]\\d')` : 'true';
-  const values = fieldSql(path, data.viewOf(table), ROWS_MAX);
-  const sql = `SELECT 1 FROM (${values}) WHERE ${isRest} AND ${isTime} LIMIT 1`;
-  return (await rowsOf(data.connection, sql)).length > 0;
+  return isAny(field, `${isRest} AND ${isTime}`, data);
 }
 
 function dayAfter(day: string): string | undefined {
