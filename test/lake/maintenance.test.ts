@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { DuckDBValue } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldersIn } from '../../src/engine/duckdb/connections/folders.ts';
@@ -6,8 +7,10 @@ import { onLakeOpened } from '../../src/engine/duckdb/lake/lake-database.ts';
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
 import { CATALOG_SCHEMA, lakeCatalogOf, lakeDataOf } from '../../src/engine/duckdb/lake/lake-options.ts';
 import { LakeStore } from '../../src/engine/duckdb/lake/lake-store.ts';
+import { leadOn } from '../../src/engine/duckdb/lake/leading.ts';
 import { expire, type MaintenanceContext, tidy } from '../../src/engine/duckdb/lake/maintenance.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import type { Leading } from '../../src/engine/sharing.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../engine/harness.ts';
 import { inCatalog, lakeFor } from './lake-for.ts';
 
@@ -20,9 +23,6 @@ let data: string;
 let closing: (() => Promise<unknown>)[];
 
 beforeAll(async () => {
-  [a, b] = [await openSmall(folder.file), await openSmall(folder.file)];
-  await createDocs(a);
-  await b.refresh();
   const { lake, file } = await lakeFor(folder.file);
   const place = {
     catalog: lakeCatalogOf(lake.catalog),
@@ -38,6 +38,21 @@ beforeAll(async () => {
     refresh: async () => undefined,
     failed: (error) => error,
   });
+  // So that neither node does beside the tests what they do step by step.
+  const leading = await new Promise<Leading>((resolve) => {
+    const own: Leading = leadOn(
+      locks,
+      'maintenance',
+      async (signal) => {
+        resolve(own);
+        await once(signal, 'abort');
+      },
+      (error) => failures.push(error),
+    );
+  });
+  [a, b] = [await openSmall(folder.file), await openSmall(folder.file)];
+  await createDocs(a);
+  await b.refresh();
   const log = { info: () => undefined, warn: (what: object) => failures.push(what), error: () => undefined };
   const limits = { threads: 2, memoryBytes: 2 ** 29, tempBytesMax: 2 ** 30 } as Parameters<
     typeof LakeStore.open
@@ -53,7 +68,7 @@ beforeAll(async () => {
   });
   const opened: MaintenanceContext['opened'] = (work) => onLakeOpened(place, limits, work);
   context = { client, locks, log, opened, transaction: (work, options) => store.transaction(work, options) };
-  closing = [() => store.close(), () => locks.close(), () => client.close()];
+  closing = [() => leading.stop(), () => store.close(), () => locks.close(), () => client.close()];
 });
 
 afterAll(async () => {
