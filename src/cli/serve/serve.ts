@@ -82,7 +82,12 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
         command,
         log,
       });
-    const service = await (local ? start() : inPlaceOfLocal(folder, log, start));
+    const { host, port } = config;
+    const ready = async () => {
+      const { requireFree } = await import('../../service/app/listen.ts');
+      if (port !== undefined) await requireFree({ host, port });
+    };
+    const service = await (local ? start() : inPlaceOfLocal(folder, log, { ready, start }));
     stopWhenTold(service);
     if (config.lambdaTools !== undefined) await beginAll(mounts, folder);
     tell({ is: 'ready', endNoteFile: folder.endNoteFile, port: portOf(service) });

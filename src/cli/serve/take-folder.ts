@@ -14,10 +14,14 @@ const ORPHANED_MS = 1_000;
 
 /**
  * Runs `start`, which starts `serve` on the folder, once no local service has it: a local one is there for whoever
- * calls, and they find `serve` at the same socket, so it is asked to leave. Meanwhile nobody starts another one. A
- * service that `serve` runs stays, and `start` rejects `not_ready`.
+ * calls, and they find `serve` at the same socket, so it is asked to leave, unless `ready` rejects before. Meanwhile nobody
+ * starts another one. A service that `serve` runs stays, and `start` rejects `not_ready`.
  */
-export async function inPlaceOfLocal<T>(folder: DataFolder, log: Logger, start: () => Promise<T>): Promise<T> {
+export async function inPlaceOfLocal<T>(
+  folder: DataFolder,
+  log: Logger,
+  { ready, start }: { ready: () => Promise<void>; start: () => Promise<T> },
+): Promise<T> {
   let release: (() => Promise<void>) | undefined;
   const startedAt = performance.now();
   try {
@@ -25,6 +29,7 @@ export async function inPlaceOfLocal<T>(folder: DataFolder, log: Logger, start: 
       release ??= await takeSpawnLock(folder.spawnLockFile);
       const found = await probe(folder.socketPath);
       if (found.state === 'ready' && !found.isForeground) {
+        await ready();
         log.info({ service_pid: found.pid }, 'asking the local service to leave the folder to this one');
         await leaveService(folder.path, { startMs: 0, force: false });
       }

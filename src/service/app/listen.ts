@@ -68,18 +68,34 @@ export async function listen(
   server.on('request', (request: IncomingMessage) => limitArrival(request, () => answerLate(request)));
   if ('path' in address) server.on('connection', onLocal);
   else server.maxConnections = connectionsMax();
-  const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
   try {
     if ('path' in address) await removeStaleSocket(address.path);
     const rather = 'path' in address ? undefined : address.rather;
     const isThere = rather !== undefined && (await bind(server, { ...address, port: rather }).then(...YES_OR_NO));
     if (!isThere) await bind(server, address);
   } catch (error) {
-    const why = messageOf(error);
-    throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
+    throw listenError(address, error);
   }
   const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);
   return { server, address: shown, sockets, silent, path: 'path' in address ? address.path : undefined };
+}
+
+function listenError(address: ListenAddress, error: unknown): ApiError {
+  const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
+  return new ApiError('internal', `Cannot listen on "${where}": ${messageOf(error)}. Choose another address.`, {
+    cause: error,
+  });
+}
+
+/** Rejects as `listen` does if a TCP address cannot be listened on now. */
+export async function requireFree({ host, port }: { host: string; port: number }): Promise<void> {
+  const server = createServer();
+  try {
+    await bind(server, { host, port });
+  } catch (error) {
+    throw listenError({ host, port }, error);
+  }
+  await new Promise((closed) => server.close(closed));
 }
 
 const YES_OR_NO = [() => true, () => false] as const;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -90,6 +91,21 @@ describe('colloquy serve', () => {
     await Promise.all(load);
     const { results } = await client.runQuery({ sql: { query: 'SELECT count(*) AS n FROM notes' } });
     expect(results).toEqual([{ n: written }]);
+  });
+
+  test('leaves a local service alone if its own port is taken', { timeout: 60_000 }, async () => {
+    await chat();
+    const before = pidOf(await until(({ state }) => state === 'ready'));
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    expect(await exitCode(run(['serve', '--port', String(port)]))).toBe(1);
+    expect(await probe(join(dataDir, 'service.sock'))).toMatchObject({
+      state: 'ready',
+      pid: before,
+      isForeground: false,
+    });
+    other.close();
   });
 
   longTest('starts again after a kill while backups are being made beside it', { timeout: 180_000 }, async () => {
