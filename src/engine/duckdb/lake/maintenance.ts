@@ -196,7 +196,7 @@ async function doStep(
     );
     return rows.length > 0;
   } catch (error) {
-    // Another node's upkeep, which this one takes the place of, has done it.
+    // Another node's upkeep, as long as this one does not know that it leads no more: what it left is there at the next look.
     if (!String(error).includes(COMPACTED))
       log.warn({ err: error, table }, 'files of the lake are left as they are for now');
     return undefined;
