@@ -163,6 +163,38 @@ test.each([
   expect(ids.sort()).toEqual([...left].sort());
 });
 
+test('what fails is told and tried once more with the next look, and what another has done meanwhile is not done again', async () => {
+  for (let n = 0; n < 20; n++) await a.addDocuments('t', [doc(`failing-${n}`, { n })]);
+  const before = await files();
+  const inVain = new Map<string, string>();
+  let calls = 0;
+  const tidyWith = (failing: (call: () => Promise<unknown>) => Promise<void>) => {
+    const transaction: MaintenanceContext['transaction'] = (work, options) =>
+      context.transaction(async (sql) => {
+        let isOfTable = false;
+        const noted: typeof sql = Object.assign((text: string, ...values: DuckDBValue[]) => {
+          isOfTable = text.includes("'t'");
+          return sql(text, ...values);
+        }, sql);
+        const rows = await work(noted);
+        if (isOfTable) calls += 1;
+        if (isOfTable) await failing(() => tidy(context, new AbortController().signal, { quietSecs: 0 }));
+        return rows;
+      }, options);
+    return tidy({ ...context, transaction }, new AbortController().signal, { quietSecs: 0, inVain });
+  };
+  await tidyWith(async () => {
+    throw new Error('the store is away');
+  });
+  expect([calls, failures.splice(0).length, inVain.has('t merge')]).toEqual([1, 1, false]);
+  await tidyWith(async (other) => void (await other()));
+  expect([calls, failures]).toEqual([2, []]);
+  // The upkeep of the node that leads may have come between.
+  await tidy(context, new AbortController().signal, { quietSecs: 0 });
+  await tidy(context, new AbortController().signal, { quietSecs: 0 });
+  expect(await files()).toBeLessThan(before - 10);
+});
+
 test('what is deleted for the most part is written anew', async () => {
   await a.addDocuments(
     't',

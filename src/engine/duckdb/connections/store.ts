@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
+import type { Answers } from './answers.ts';
 import type { Transaction } from './transactions.ts';
 import type { Sql } from './writer.ts';
 
@@ -25,8 +26,14 @@ export interface Store {
   /** A connection for queries, which cannot name anything outside; the caller closes it. */
   connect(): Promise<DuckDBConnection>;
 
-  /** To be called when a connection of `connect` has begun a transaction by `begin`, before anything else of that. */
-  begun(connection: DuckDBConnection, begin: string): Promise<void>;
+  /**
+   * To be called when a connection of `connect` has begun a transaction by `begin`, before anything else of that. Resolves to
+   * the answers of the data that it sees, if the store can tell data apart.
+   */
+  begun(connection: DuckDBConnection, begin: string): Promise<Answers | undefined>;
+
+  /** Whether such a transaction still sees all that is stored; absent: a new one costs nothing. */
+  isCurrent?(connection: DuckDBConnection): Promise<boolean>;
 
   /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;

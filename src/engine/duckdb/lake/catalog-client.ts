@@ -10,6 +10,8 @@ const TIMEOUT = 'Query read timeout';
 export interface CatalogClient {
   /** Rows of a statement. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** How often it has connected: the others were lost with what they were connected to, or may have been. */
+  readonly connects: number;
   close(): Promise<void>;
 }
 
@@ -31,9 +33,11 @@ export async function connectClient(config: ClientConfig, onEnd: () => void): Pr
 
 export function createCatalogClient(config: ClientConfig, answerMs = ANSWER_MS): CatalogClient {
   let client: Promise<Client> | undefined;
+  let connects = 0;
 
   const connected = () => {
     if (client !== undefined) return client;
+    connects++;
     const next: Promise<Client> = connectClient({ ...config, query_timeout: answerMs }, () => {
       if (client === next) client = undefined;
     });
@@ -59,6 +63,9 @@ export function createCatalogClient(config: ClientConfig, answerMs = ANSWER_MS):
   }
 
   return {
+    get connects() {
+      return connects;
+    },
     async query(text, values = []) {
       const kept = client;
       try {

@@ -131,8 +131,9 @@ export async function tidy(
       const [place, tried] = [`${look.table} ${kind}`, `${look.small} ${look.half} ${step}`];
       if (step === undefined || inVain.get(place) === tried) continue;
       inVain.delete(place);
-      if (await doStep(context, look, step)) isAny = true;
-      else inVain.set(place, tried);
+      const done = await doStep(context, look, step);
+      if (done === true) isAny = true;
+      if (done === false) inVain.set(place, tried);
     }
   }
   return isAny;
@@ -168,27 +169,37 @@ function stepsFor({ schema, table, quiet, small, half, hollow, holed, least }: L
   };
 }
 
-/** Returns whether it did something. */
+/** What the lake says of a commit that came too late. */
+const DELETED_FROM = 'but another transaction has deleted from it';
+const COMPACTED = 'but another transaction has compacted it';
+
+/** Returns whether it did something; undefined: it is to be tried again. */
 async function doStep(
   { transaction, locks, log }: MaintenanceContext,
   { schema, table }: Pick<Look, 'schema' | 'table'>,
   step: string,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const startedAt = performance.now();
   const isOfDocuments = schema !== '_meta';
   const within = <T>(work: () => Promise<T>) => locks.hold([isOfDocuments ? tableLock(table) : METADATA_LOCK], work);
   const call = (sql: Sql) => sql(`CALL ${step}`);
   const alone = () => within(() => transaction(call));
+  const ifDeleted = (error: unknown) => {
+    if (String(error).includes(DELETED_FROM)) return alone();
+    throw error;
+  };
   try {
-    const rows = await (isOfDocuments ? transaction(call, { within }).catch(alone) : alone());
+    const rows = await (isOfDocuments ? transaction(call, { within }).catch(ifDeleted) : alone());
     log.info(
       { schema, table, ms: Math.round(performance.now() - startedAt) },
       `files of the lake: ${step.split('(')[0]}`,
     );
     return rows.length > 0;
   } catch (error) {
-    log.warn({ err: error, table }, 'files of the lake are left as they are for now');
-    return false;
+    // Another node's upkeep, as long as this one does not know that it leads no more: what it left is there at the next look.
+    if (!String(error).includes(COMPACTED))
+      log.warn({ err: error, table }, 'files of the lake are left as they are for now');
+    return undefined;
   }
 }
 

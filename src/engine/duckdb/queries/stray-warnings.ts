@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { holdsTextOf, literally, placeOf, strayCountsSql, strayRead } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
+import { answerOf } from '../connections/answers.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
 import {
   CATALOG,
@@ -76,10 +77,11 @@ async function spellingWarnings(
     const view = viewOf(names, workspace, name);
     for (const { field, column, sql } of spellings) {
       if (!mayRead(named, column)) continue;
-      const result = await connection.runAndReadAll(
+      const [row] = await answerOf(
+        connection,
         `SELECT count(*) FROM ${view} WHERE (${EXTRA_COLUMN}->${quoteText(jsonPath(field))}) IS NOT NULL`,
       );
-      const count = Number(result.getRows()[0]?.[0]);
+      const count = Number(row?.[0]);
       if (count === 0) continue;
       const [documents, have] = count === 1 ? ['document', 'has'] : ['documents', 'have'];
       warnings.push(
@@ -126,10 +128,10 @@ async function countPlaces(
 ): Promise<{ places: PlaceCount[]; more: number }> {
   const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
   const counts = strayCountsSql(viewOf(names, workspace, name), { where, items, areTyped: written !== undefined });
-  const result = await connection.runAndReadAll(
+  const rows = await answerOf(
+    connection,
     `SELECT place, type, json, "values", items, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
   );
-  const rows = result.getRows();
   const places = rows.map(([place, time, json, count, items]) => ({
     place: String(place),
     time: time === null ? null : String(time),

@@ -86,7 +86,7 @@ export class FileStore implements Store {
   readonly remakesTables = true;
   readonly insertedBytesMax = 4 * 1024 * 1024;
 
-  async begun(): Promise<void> {}
+  async begun(): Promise<undefined> {}
 
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { answerOf } from '../../connections/answers.ts';
 import { resume } from '../../connections/sessions.ts';
 import type { TextField } from '../../gate/value-uses.ts';
 import { isTime } from '../../sql/corrections/casts.ts';
@@ -123,7 +124,7 @@ export async function isAny(
 /** The rows of a SELECT; none if it fails. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   try {
-    return (await connection.runAndReadAll(sql)).getRows();
+    return await answerOf(connection, sql);
   } catch {
     // It only serves a hint, and must not hide what there is to tell.
     await resume(connection);

@@ -1,0 +1,28 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+
+/** Answers to SELECTs of our own, by their text, of transactions that see the same data. */
+export type Answers = Map<string, unknown[][]>;
+
+/** Further ones take the place of all of them. */
+const ROWS_MAX = 20_000;
+
+const known = new WeakMap<DuckDBConnection, Answers>();
+
+/** From now on the connection's transaction sees the data of these answers; undefined: nobody knows which it sees. */
+export function setAnswers(connection: DuckDBConnection, answers: Answers | undefined): void {
+  if (answers === undefined) known.delete(connection);
+  else known.set(connection, answers);
+}
+
+/** The rows of a SELECT of our own of which nothing but the data decides. They are not the caller's to change. */
+export async function answerOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
+  const answers = known.get(connection);
+  const before = answers?.get(sql);
+  if (before !== undefined) return before;
+  const rows = (await connection.runAndReadAll(sql)).getRows();
+  if (answers === undefined) return rows;
+  // One without rows takes its place, too.
+  const size = [...answers.values()].reduce((sum, one) => sum + one.length + 1, 0);
+  if (size + rows.length > ROWS_MAX) answers.clear();
+  return answers.set(sql, rows).get(sql) ?? rows;
+}
