@@ -189,8 +189,6 @@ test('what fails is told and tried once more with the next look, and what anothe
   expect([calls, failures.splice(0).length, inVain.has('t merge')]).toEqual([1, 1, false]);
   await tidyWith(async (other) => void (await other()));
   expect([calls, failures]).toEqual([2, []]);
-  // The upkeep of the node that leads may have come between.
-  await tidy(context, new AbortController().signal, { quietSecs: 0 });
   await tidy(context, new AbortController().signal, { quietSecs: 0 });
   expect(await files()).toBeLessThan(before - 10);
 });

@@ -205,37 +205,17 @@ test('while one node changes names all the time, queries of the other see them a
   await changing;
 });
 
-test('a transaction that a query has left open is that of the next, until anything is stored or nobody asks', async () => {
+test('what is known of the data for warnings is not told of others that came since', async () => {
   await createDocs(a);
   await a.addDocuments('t', [doc('1', { k: '1' }), doc('2', { k: '2' })]);
   await b.refresh();
-  const begun = async () => {
-    const rows = await inCatalog(
-      folder.file,
-      `SELECT xact_start::text AS at FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
-    );
-    return rows.map(({ at }) => at);
-  };
   const ask = async () => {
     const { rows, warnings } = await b.query({ sql: 'SELECT k FROM docs ORDER BY k' });
     return { rows: rows.flat(), isMisordered: warnings.some((warning) => warning.includes('number')) };
   };
-  expect(await ask()).toEqual({ rows: ['1', '2'], isMisordered: false });
-  await expect.poll(begun).toHaveLength(1);
-  const first = await begun();
-  expect(await ask()).toEqual({ rows: ['1', '2'], isMisordered: false });
-  expect(await begun()).toEqual(first);
-  // What is known of the data is not what is true of these.
+  for (let times = 0; times < 2; times++) expect(await ask()).toEqual({ rows: ['1', '2'], isMisordered: false });
   await a.addDocuments('t', [doc('10', { k: '10' })]);
-  expect(await ask()).toEqual({ rows: ['1', '10', '2'], isMisordered: true });
-  await expect.poll(begun).not.toEqual(first);
-  await inCatalog(
-    folder.file,
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-  );
-  expect(await ask()).toEqual({ rows: ['1', '10', '2'], isMisordered: true });
-  await expect(b.query({ sql: 'SELECT nothing FROM docs' })).rejects.toThrow(/nothing/);
-  await expect.poll(begun, { timeout: 10_000 }).toEqual([]);
+  for (let times = 0; times < 2; times++) expect(await ask()).toEqual({ rows: ['1', '10', '2'], isMisordered: true });
 });
 
 test('work alone is alone over all nodes, and knows what came before', async () => {

@@ -79,7 +79,6 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
   const queries = createQueries({
     connect: () => store.connect(),
     begun: (connection, begin) => store.begun(connection, begin),
-    isCurrent: store.isCurrent?.bind(store),
     reading: (work, signal) => store.reading(work, signal),
     results,
     names: catalog.names,

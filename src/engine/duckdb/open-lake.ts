@@ -87,9 +87,8 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
       throw lakeError('look for changes of the lake', place, error);
     });
   const fits = async (snapshot: number) => late.changes === undefined || (await looking(late.changes.fits(snapshot)));
-  const latest = async () => (late.changes === undefined ? Number.NaN : await looking(late.changes.latest()));
   const store = await locks.hold([OPENING], async () => {
-    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held(), fits, latest });
+    const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held(), fits });
     closing.push(() => opened.close());
     await migrate((work) => opened.transaction(work));
     await opened.transaction(async (sql) => {

@@ -32,9 +32,6 @@ export interface Store {
    */
   begun(connection: DuckDBConnection, begin: string): Promise<Answers | undefined>;
 
-  /** Whether such a transaction still sees all that is stored; absent: a new one costs nothing. */
-  isCurrent?(connection: DuckDBConnection): Promise<boolean>;
-
   /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;
 

@@ -10,8 +10,6 @@ const TIMEOUT = 'Query read timeout';
 export interface CatalogClient {
   /** Rows of a statement. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  /** How often it has connected: the others were lost with what they were connected to, or may have been. */
-  readonly connects: number;
   close(): Promise<void>;
 }
 
@@ -33,11 +31,9 @@ export async function connectClient(config: ClientConfig, onEnd: () => void): Pr
 
 export function createCatalogClient(config: ClientConfig, answerMs = ANSWER_MS): CatalogClient {
   let client: Promise<Client> | undefined;
-  let connects = 0;
 
   const connected = () => {
     if (client !== undefined) return client;
-    connects++;
     const next: Promise<Client> = connectClient({ ...config, query_timeout: answerMs }, () => {
       if (client === next) client = undefined;
     });
@@ -63,9 +59,6 @@ export function createCatalogClient(config: ClientConfig, answerMs = ANSWER_MS):
   }
 
   return {
-    get connects() {
-      return connects;
-    },
     async query(text, values = []) {
       const kept = client;
       try {

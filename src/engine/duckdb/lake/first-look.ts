@@ -13,8 +13,6 @@ const LOOK = 'look';
 export interface FirstLooks {
   /** To be called after `begin` has been run, which starts a transaction, and before anything else of that. */
   look(run: (text: string) => Promise<unknown>, begin: string): Promise<void>;
-  /** To be called before a transaction goes on that has looked before: what was found may be gone. */
-  again(run: (text: string) => Promise<unknown>): Promise<unknown>;
   /** Runs what looks up names outside of a transaction. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -37,5 +35,5 @@ export function createFirstLooks(): FirstLooks {
     }
   }
 
-  return { look: (run, begin) => alone(() => look(run, begin)), again: (run) => alone(() => run(NAMES)), alone };
+  return { look: (run, begin) => alone(() => look(run, begin)), alone };
 }

@@ -15,8 +15,6 @@ export interface LakeChanges {
    * for what others did if the snapshot is newer than what it knows.
    */
   fits(snapshot: number): Promise<boolean>;
-  /** Looks for what others did, and resolves to the last snapshot. */
-  latest(): Promise<number>;
   /** As in `Sharing`. */
   onRecords(listener: RecordsListener): void;
 }
@@ -180,10 +178,6 @@ export function createLakeChanges({ client, read, catalog, node, from, settled, 
     async fits(snapshot) {
       if (snapshot > known) await refresh();
       return named <= snapshot;
-    },
-    async latest() {
-      await refresh();
-      return known;
     },
     onRecords: (listener) => void listeners.push(listener),
   };

@@ -31,21 +31,11 @@ interface Options {
   held(): readonly Held[];
   /** Whether the names in memory are those of this snapshot, as far as others change them (`LakeChanges.fits`). */
   fits(snapshot: number): Promise<boolean>;
-  /** As in `LakeChanges`; absent: transactions are begun anew. */
-  latest?(): Promise<number>;
 }
 
 export interface CommitOptions {
   /** Runs the commit, and may take the locks that it relies on (default: runs it with those that are held). */
   within?: (commit: () => Promise<void>) => Promise<void>;
-}
-
-/** What a transaction of a connection for queries sees. */
-interface Seen {
-  snapshot: number;
-  answers: Answers;
-  /** Of the client when it began. */
-  connects: number;
 }
 
 /** The attached lake, until it fails. */
@@ -73,9 +63,8 @@ export class LakeStore implements Store {
   /** Commits of which it is not known yet whether they were stored: the locks that they relied on. */
   #unclear: (readonly Held[])[] = [];
   #size: EngineSize;
-  #seen = new WeakMap<DuckDBConnection, Seen>();
-  /** By the snapshot that was last begun on. */
-  #answers: Pick<Seen, 'snapshot' | 'answers'> = { snapshot: -1, answers: new Map() };
+  /** Of the snapshot that was last begun on. */
+  #answers: { snapshot: number; answers: Answers } = { snapshot: -1, answers: new Map() };
 
   private constructor(options: Options, session: Session) {
     this.#options = options;
@@ -118,30 +107,19 @@ export class LakeStore implements Store {
   }
 
   async begun(connection: DuckDBConnection, begin: string): Promise<Answers | undefined> {
-    this.#seen.delete(connection);
     for (let tries = 1; ; tries++) {
-      const { connects } = this.#options.client;
       await this.#looks.look((text) => connection.run(text), begin);
       // What a statement means is decided by the names in memory, and it reads the snapshot that its transaction sees.
       const [row] = (await connection.runAndReadAll(SNAPSHOT)).getRows();
       const snapshot = Number(row?.[0]);
       if (await this.#options.fits(snapshot)) {
         if (snapshot !== this.#answers.snapshot) this.#answers = { snapshot, answers: new Map() };
-        const { answers } = this.#answers;
-        this.#seen.set(connection, { snapshot, answers, connects });
-        return answers;
+        return this.#answers.answers;
       }
       if (tries === BEGIN_TRIES) return undefined;
       await connection.run('ROLLBACK');
       await connection.run(begin);
     }
-  }
-
-  async isCurrent(connection: DuckDBConnection): Promise<boolean> {
-    const seen = this.#seen.get(connection);
-    if (seen === undefined || this.#options.latest === undefined) return false;
-    const [last] = await Promise.all([this.#options.latest(), this.#looks.again((text) => connection.run(text))]);
-    return last === seen.snapshot && this.#options.client.connects === seen.connects;
   }
 
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
@@ -300,7 +278,6 @@ export class LakeStore implements Store {
 
   async #reopen(broken: Session): Promise<Session> {
     closeSession(broken);
-    this.#seen = new WeakMap();
     const { place, limits } = this.#options;
     return await openSession(place, { ...limits, ...this.#size }).catch((error: unknown) => {
       throw this.#failed('attach the lake', error);
