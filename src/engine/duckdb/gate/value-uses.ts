@@ -24,6 +24,7 @@ import {
   type AlikeUses,
   noteEqual,
   noteGroups,
+  noteMet,
   type Other,
   otherOf,
   type TextEquality,
@@ -134,6 +135,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     ...noneYet(),
+    met: new Set(),
     known: new Set(),
     apart: new Set(),
   };
@@ -143,6 +145,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
       noteSorted(walk, node, scope);
       noteGroups(walk, node, scope, node === tree);
     } else noteCall(walk, node, scope);
+    noteMet(walk, node, node === tree);
     noteEqual(walk, node, scope);
     noteCast(walk, node, scope);
     noteEpoch(walk, node, scope);

@@ -1,5 +1,5 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
-import { alike, near } from './alike.ts';
+import { alike, misspelt, near } from './alike.ts';
 import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
 import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
@@ -17,6 +17,7 @@ import { wholeDays } from './whole-days.ts';
  */
 const LOOKS: readonly Look[] = [
   near,
+  misspelt,
   nulls,
   alike,
   orders,
