@@ -1,9 +1,9 @@
 import { strayRead } from '../../../../contract/strays.ts';
+import type { DayOf } from '../../gate/day-parts.ts';
 import { isText } from '../../gate/field-origins.ts';
-import type { DayOf } from '../../gate/value-uses.ts';
 import { ITEM } from '../../sql/names.ts';
 import type { Look } from './look.ts';
-import { type Data, textsWhere } from './samples.ts';
+import { type Data, isAny, ROWS_MAX, textsWhere } from './samples.ts';
 
 /*
  * Days and hours of times that were written at an offset: those of a TIMESTAMPTZ are of UTC, and those of its text as written.
@@ -21,15 +21,29 @@ export const zones: Look = ({ days }, { data }) =>
   days.slice(0, DAYS_MAX).map((part) => ({
     kind: 'zone',
     samples: isText(part) ? [{ field: part, types: [] }] : [],
-    said: async ([texts = []]) =>
-      zoneSaid(part, isText(part) ? offsetsIn(texts.map(({ text }) => text)) : await offsetsOf(part, data)),
+    said: async ([texts = []]) => {
+      const offsets = isText(part) ? offsetsIn(texts.map(({ text }) => text)) : await offsetsOf(part, data);
+      return offsets.length > 0 && (await isMoved(part, offsets, data)) ? zoneSaid(part, offsets) : undefined;
+    },
   }));
 
-/** What to say of a part of a time; undefined: its values were written in UTC, as far as is known. */
-function zoneSaid(part: DayOf, offsets: readonly string[]): string | undefined {
+/** Whether a value is near enough to the border of a day, or of what else is taken, to be in another one at these offsets. */
+async function isMoved(part: DayOf, offsets: readonly string[], data: Data): Promise<boolean> {
+  if (part.units.includes('hour')) return true;
+  const time = isText(part) ? 'epoch_us(TRY_CAST(v AS TIMESTAMPTZ))' : 'epoch_us(v)';
+  const at = (unit: string, offset = '+00:00') => {
+    const [hours, minutes] = offset.split(':').map(Number);
+    const micros = 1_000_000 * 60 * (60 * (hours ?? 0) + (offset.startsWith('-') ? -1 : 1) * (minutes ?? 0));
+    return `date_trunc('${unit}', make_timestamp(${time} + ${micros}))`;
+  };
+  const differs = part.units.flatMap((unit) => offsets.map((offset) => `${at(unit)} <> ${at(unit, offset)}`));
+  return isAny(part, differs.join(' OR '), data, isText(part) ? ROWS_MAX : undefined);
+}
+
+/** What to say of a part of a time whose values were written at these offsets. */
+function zoneSaid(part: DayOf, offsets: readonly string[]): string {
   const { written: x } = part;
-  const [offset] = offsets;
-  if (offset === undefined) return undefined;
+  const [offset = ''] = offsets;
   const at = `written at ${offsets.join(' and ')}`;
   if (isText(part))
     return `${x} is text, ${at}, and CAST(${x} AS DATE) gives the days as written; those of UTC are CAST(CAST(${x} AS TIMESTAMPTZ) AS DATE).`;
