@@ -140,7 +140,7 @@ describe('an answer that computed with strays says so, and how many there are', 
     ['WITH c(a, b, x, y, z) AS (SELECT * FROM mixed) SELECT x, y, z FROM c', '1 of tags'],
     ['SELECT count(n) FROM (SELECT * FROM mixed ORDER BY 3)', '1 of tags'],
     [
-      'WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(* EXCLUDE (_id)) FROM c)',
+      'WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(* EXCLUDE (_id, _event_time)) FROM c)',
       '1 of tags',
     ],
     ['SELECT p.tags FROM mixed p JOIN plain q ON p._id = q._id', '1 of tags'],
@@ -265,6 +265,11 @@ describe('what cannot be meant', () => {
     ['WITH p AS (SELECT * FROM plain) SELECT DISTINCT p.* FROM p', 'no two are alike'],
     ['SELECT DISTINCT * FROM (FROM plain UNION ALL BY NAME FROM inv)', 'SELECT DISTINCT * compares whole documents'],
     ['FROM plain UNION BY NAME (SELECT * FROM mixed WHERE n > 1)', 'UNION BY NAME compares whole documents'],
+    ['SELECT DISTINCT * EXCLUDE (_id) FROM plain', '* EXCLUDE (_id) has _event_time, which is when each was stored'],
+    [
+      'SELECT * EXCLUDE (_id) FROM plain UNION BY NAME SELECT * EXCLUDE (_id) FROM mixed',
+      '* EXCLUDE (_id, _event_time) leaves them out',
+    ],
     ['SELECT * EXCLUDE (n), sum(n) FROM plain GROUP BY ALL', 'GROUP BY ALL groups by _id and _event_time, too'],
     ['SELECT count(DISTINCT p) FROM plain p', 'count(DISTINCT …) of whole documents finds no two alike'],
     ['SELECT plain, count(*) FROM plain GROUP BY plain', 'GROUP BY of whole documents'],
@@ -390,7 +395,7 @@ describe('columns that a set operation puts together by place', () => {
   test.each([
     ['SELECT first_name FROM (SELECT * FROM people UNION ALL SELECT * FROM turned)', 'UNION ALL BY NAME'],
     [
-      'WITH t AS (FROM turned) SELECT * EXCLUDE (_id, n) FROM people UNION SELECT * EXCLUDE (_id, n) FROM t',
+      'WITH t AS (FROM turned) SELECT * EXCLUDE (_id, _event_time, n) FROM people UNION SELECT * EXCLUDE (_id, _event_time, n) FROM t',
       'UNION BY NAME',
     ],
     [
