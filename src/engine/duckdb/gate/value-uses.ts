@@ -18,6 +18,7 @@ import {
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
+import { type JoinedKeys, joinedKeys } from './joined-keys.ts';
 import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, notIns } from './nulls.ts';
@@ -96,6 +97,7 @@ export interface ValueUses {
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
   wholeDays: readonly WholeDay[];
+  joinedKeys: readonly JoinedKeys[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -124,7 +126,7 @@ interface Walk extends AlikeUses, DayUses {
 }
 
 const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] });
-export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [] };
+export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [], joinedKeys: [] };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
@@ -163,7 +165,11 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
   const days = walk.days.filter(({ written }) => !walk.known.has(written));
   const { found: orders, mixed, equalities, groups } = walk;
-  const others = { notIns: notIns(tree, relations), wholeDays: wholeDays(tree, relations) };
+  const others = {
+    notIns: notIns(tree, relations),
+    wholeDays: wholeDays(tree, relations),
+    joinedKeys: joinedKeys(tree, relations),
+  };
   return { orders, casts, epochs, mixed, days, equalities, groups, ...others };
 }
 

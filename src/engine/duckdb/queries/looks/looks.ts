@@ -4,6 +4,7 @@ import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
 import { zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
+import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { nulls } from './nulls.ts';
@@ -18,6 +19,7 @@ import { wholeDays } from './whole-days.ts';
 const LOOKS: readonly Look[] = [
   near,
   misspelt,
+  keys,
   nulls,
   alike,
   orders,

@@ -110,7 +110,7 @@ export async function nearTexts(
 }
 
 /** Documents of which one is looked for whose field meets a condition: of a column that is cheap. */
-const SOUGHT_ROWS = 200_000;
+export const SOUGHT_ROWS = 200_000;
 
 /** Whether the field of one of so many documents meets a condition on `v`. */
 export async function isAny(
