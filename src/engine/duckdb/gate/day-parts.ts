@@ -1,7 +1,8 @@
 import { foldName, TIME_COLUMN } from '../sql/names.ts';
-import { constantText, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import { isText, isZoned, type Origin, type Origins, originsOf } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
+import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
 
 /** A field of times with a zone, or of their text, of which a day or another part is taken. */
@@ -10,12 +11,18 @@ export interface DayOf extends Origin {
   units: readonly Unit[];
 }
 
+/** A field of times with a zone that is compared by order with a text or a parameter. */
+export interface Moment extends Origin {
+  other: Other;
+}
+
 export type Unit = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 /** What of these is found in a statement. */
 export interface DayUses {
   origins: Origins;
   days: DayOf[];
+  moments: Moment[];
   /** The fields, as they are written, of which the author names the zone. */
   known: Set<string>;
 }
@@ -64,4 +71,14 @@ export function noteDay({ origins, days, known }: DayUses, node: Node, scope: Sc
     if (before !== undefined) days[at] = { ...before, units: [...new Set([...before.units, unit])] };
     else if (isMeant && days.length < FIELDS_MAX) days.push({ ...origin, units: [unit] });
   }
+}
+
+/** `t >= '2024-06-01'`, `t < TIMESTAMP '2024-06-01 10:00'`. */
+export function noteMoment({ moments }: DayUses, found: readonly Origin[], other: unknown): void {
+  const isCast = isNode(other) && /^(?:DATE|TIMESTAMP)$/.test(castType(other['cast_type']));
+  const given = otherOf(isCast ? other['child'] : other);
+  const [field, ...more] = found;
+  const isMeant =
+    field !== undefined && more.length === 0 && isZoned(field) && foldName(field.path[0] ?? '') !== TIME_COLUMN;
+  if (isMeant && given !== undefined && moments.length < FIELDS_MAX) moments.push({ ...field, other: given });
 }

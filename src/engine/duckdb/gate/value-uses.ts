@@ -5,7 +5,7 @@ import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
-import { type DayOf, type DayUses, noteDay } from './day-parts.ts';
+import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './day-parts.ts';
 import {
   createOrigins,
   isAsked,
@@ -92,6 +92,7 @@ export interface ValueUses {
   epochs: readonly EpochUse[];
   mixed: readonly MixedText[];
   days: readonly DayOf[];
+  moments: readonly Moment[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
@@ -125,7 +126,7 @@ interface Walk extends AlikeUses, DayUses {
   apart: Set<string>;
 }
 
-const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] });
+const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], moments: [], equalities: [], groups: [] });
 export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [], joinedKeys: [] };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
@@ -163,14 +164,15 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
-  const days = walk.days.filter(({ written }) => !walk.known.has(written));
+  const isUnknown = ({ written }: Origin) => !walk.known.has(written);
+  const [days, moments] = [walk.days.filter(isUnknown), walk.moments.filter(isUnknown)];
   const { found: orders, mixed, equalities, groups } = walk;
   const others = {
     notIns: notIns(tree, relations),
     wholeDays: wholeDays(tree, relations),
     joinedKeys: joinedKeys(tree, relations),
   };
-  return { orders, casts, epochs, mixed, days, equalities, groups, ...others };
+  return { orders, casts, epochs, mixed, days, moments, equalities, groups, ...others };
 }
 
 const EPOCHS_MAX = 3;
@@ -396,6 +398,7 @@ function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | 
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
   const found = [...originsOf(walk.origins, side, scope), ...textPartsOf(walk.origins, side, scope)];
   if (found.length === 0) return;
+  noteMoment(walk, found, other);
   const given = otherOf(other);
   if (given !== undefined) noteOrdered(walk, side, scope, given);
   // Beside a number it is cast to one, and beside a time refused.

@@ -1,7 +1,7 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near } from './alike.ts';
 import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
-import { zones } from './days.ts';
+import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
@@ -29,6 +29,7 @@ const LOOKS: readonly Look[] = [
   epochUnits,
   wholeDays,
   zones,
+  moments,
   json,
   farTimes,
 ];
