@@ -89,13 +89,17 @@ export const alike: Look = ({ groups }, { rows }) => {
 const NEAR = (sql: string) =>
   `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
+const AROUND = ` ="'`;
+
 /** The same of a text that is at hand. */
-const nearText = (text: string): string =>
-  plainText(text)
-    .toLowerCase()
-    .replace(/^[ ="']+/, '')
-    .replace(/[ ="']+$/, '')
-    .replace(/^0+(?=.)/, '') || text;
+function nearText(text: string): string {
+  const plain = plainText(text).toLowerCase();
+  let [start, end] = [0, plain.length];
+  while (start < end && AROUND.includes(plain[start] ?? '')) start += 1;
+  while (end > start && AROUND.includes(plain[end - 1] ?? '')) end -= 1;
+  while (start < end - 1 && plain[start] === '0') start += 1;
+  return plain.slice(start, end) || text;
+}
 
 async function nearSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
   const { written } = equality;
