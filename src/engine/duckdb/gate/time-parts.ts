@@ -13,9 +13,20 @@ import { castType } from './time-types.ts';
 const LAST_DAYS = '2024-12-30 is in week 1 of 2025';
 const OF_ISO = `Weeks are ISO weeks, and year(x) is not their year: ${LAST_DAYS}. Beside week(x) use isoyear(x).`;
 
+/** What of one statement may still be asked about each day. */
+export interface Weeks {
+  left: number;
+}
+
+export const WEEKS_MAX = 50;
+
 /** What is to be said of a node. */
-export const ofTimeParts = (node: Node, scope: Scope | undefined): string | undefined =>
-  groupedByWeek(node) ?? filteredByWeek(node) ?? yearOfWeekText(node, scope) ?? noCodes(node) ?? neverSo(node);
+export const ofTimeParts = (node: Node, scope: Scope | undefined, weeks: Weeks): string | undefined =>
+  (weeks.left > 0
+    ? (groupedByWeek(node, weeks) ?? filteredByWeek(node, weeks) ?? yearOfWeekText(node, scope, weeks))
+    : undefined) ??
+  noCodes(node) ??
+  neverSo(node);
 
 /** The part that an expression takes of a time, and that. */
 function partIn(node: unknown): { part: string; of: Node } | undefined {
@@ -121,7 +132,7 @@ const textIn = (children: unknown): string =>
 const isWeek = (part: string) => part === 'week' || part === 'weekofyear';
 
 /** Groups by year(x) and week(x). */
-function groupedByWeek(select: Node): string | undefined {
+function groupedByWeek(select: Node, weeks: Weeks): string | undefined {
   if (select['type'] !== 'SELECT_NODE') return undefined;
   const isGrouped = select['aggregate_handling'] === 'FORCE_AGGREGATES' || select['group_expressions'] !== undefined;
   if (!isGrouped) return undefined;
@@ -130,22 +141,22 @@ function groupedByWeek(select: Node): string | undefined {
   );
   const week = parts.find(({ part }) => isWeek(part));
   const mixed = week && parts.find(({ part, of }) => part === 'year' && isSame(of, week.of));
-  return mixed !== undefined && mayBeOfOtherYear(select, mixed.of) ? OF_ISO : undefined;
+  return mixed !== undefined && mayBeOfOtherYear(select, mixed.of, weeks) ? OF_ISO : undefined;
 }
 
 /** `strftime(x, '%Y-%V')`. */
-function yearOfWeekText(node: Node, scope: Scope | undefined): string | undefined {
+function yearOfWeekText(node: Node, scope: Scope | undefined, weeks: Weeks): string | undefined {
   if (foldName(textOf(node['function_name'])) !== 'strftime') return undefined;
   const children = nodesOf(node['children']);
   const text = textIn(children);
   if (!text.includes('%V') || !text.includes('%Y') || /%[GmdjbBeFxcD]/.test(text)) return undefined;
   const x = children.find((one) => constantText(one) === undefined);
-  if (!mayBeOfOtherYear(scope?.select ?? {}, x)) return undefined;
+  if (!mayBeOfOtherYear(scope?.select ?? {}, x, weeks)) return undefined;
   return `%V is the ISO week, and %Y not its year: ${LAST_DAYS}. Write %G instead of %Y.`;
 }
 
 /** `year(x) = 2025 AND week(x) = 1`, where a day of another year is in that week, or one of that year is not. */
-function filteredByWeek(node: Node): string | undefined {
+function filteredByWeek(node: Node, weeks: Weeks): string | undefined {
   if (node['type'] !== 'CONJUNCTION_AND') return undefined;
   const conditions = nodesOf(node['children']).slice(0, CONDITIONS_MAX);
   const parts = conditions.flatMap((one) => partIn(comparisonIn(one)?.x) ?? []);
@@ -155,6 +166,7 @@ function filteredByWeek(node: Node): string | undefined {
     return part === 'year' && isSame(of, week?.of);
   });
   if (years.length === 0) return undefined;
+  weeks.left -= 1;
   const holds = holdsFor(conditions, week?.of);
   // The year may be that of a parameter, or of now.
   const isKnown = years.every((one) => comparisonIn(one)?.others.every((other) => constantOf(other) !== undefined));
@@ -163,7 +175,8 @@ function filteredByWeek(node: Node): string | undefined {
 }
 
 /** Whether a WHERE leaves days of a time whose ISO week is of another year. */
-function mayBeOfOtherYear({ where_clause: where }: Node, x: unknown): boolean {
+function mayBeOfOtherYear({ where_clause: where }: Node, x: unknown, weeks: Weeks): boolean {
+  weeks.left -= 1;
   const isAnd = isNode(where) && where['type'] === 'CONJUNCTION_AND';
   return BORDER_DAYS.some(holdsFor(nodesOf(isAnd ? where['children'] : [where]).slice(0, CONDITIONS_MAX), x));
 }
