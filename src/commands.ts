@@ -79,12 +79,28 @@ export function readInvocation(argv: readonly string[] = commandLine(), env?: En
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return { command: 'exit', exitCode: 0, ...printed };
     if (error instanceof CommanderError || error instanceof UsageError) {
-      const why = error instanceof UsageError ? `colloquy: ${error.message}\n` : printed.stderr;
+      const why =
+        error instanceof UsageError ? `colloquy: ${error.message}\n` : `${printed.stderr}${elsewhere(printed.stderr)}`;
       return { command: 'exit', exitCode: 2, stdout: '', stderr: `${why}Run "colloquy --help" for all settings.\n` };
     }
     throw error;
   }
 }
+
+/** Of an option that is unknown here, the commands that have it. */
+function elsewhere(said: string): string {
+  const flag = /^error: unknown option '(--[a-z-]+)/.exec(said)?.[1];
+  const isIt = (flags: string | undefined) => flag !== undefined && flags?.split(/[ ,]+/, 2).includes(flag) === true;
+  const names = SUBCOMMANDS.filter(
+    ({ name, options = [] }) =>
+      options.some((option) => !option.hidden && isIt(option.flags)) ||
+      SETTING_ENTRIES.some(([, setting]) => isIt(setting.flag) && setting.commands.includes(name)),
+  ).map(({ name }) => name);
+  const [first] = names;
+  return first === undefined ? '' : `${flag} belongs to ${listed(names)}: colloquy ${first} ${flag} …\n`;
+}
+
+const listed = (names: readonly string[]) => names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 
 function parse(
   argv: readonly string[],

@@ -140,7 +140,7 @@ describe('an answer that computed with strays says so, and how many there are', 
     ['WITH c(a, b, x, y, z) AS (SELECT * FROM mixed) SELECT x, y, z FROM c', '1 of tags'],
     ['SELECT count(n) FROM (SELECT * FROM mixed ORDER BY 3)', '1 of tags'],
     [
-      'WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(* EXCLUDE (_id)) FROM c)',
+      'WITH c AS (SELECT * FROM mixed) SELECT count(n) FROM (SELECT DISTINCT COLUMNS(* EXCLUDE (_id, _event_time)) FROM c)',
       '1 of tags',
     ],
     ['SELECT p.tags FROM mixed p JOIN plain q ON p._id = q._id', '1 of tags'],
@@ -265,6 +265,11 @@ describe('what cannot be meant', () => {
     ['WITH p AS (SELECT * FROM plain) SELECT DISTINCT p.* FROM p', 'no two are alike'],
     ['SELECT DISTINCT * FROM (FROM plain UNION ALL BY NAME FROM inv)', 'SELECT DISTINCT * compares whole documents'],
     ['FROM plain UNION BY NAME (SELECT * FROM mixed WHERE n > 1)', 'UNION BY NAME compares whole documents'],
+    ['SELECT DISTINCT * EXCLUDE (_id) FROM plain', '* EXCLUDE (_id) has _event_time, which is when each was stored'],
+    [
+      'SELECT * EXCLUDE (_id) FROM plain UNION BY NAME SELECT * EXCLUDE (_id) FROM mixed',
+      '* EXCLUDE (_id, _event_time) leaves them out',
+    ],
     ['SELECT * EXCLUDE (n), sum(n) FROM plain GROUP BY ALL', 'GROUP BY ALL groups by _id and _event_time, too'],
     ['SELECT count(DISTINCT p) FROM plain p', 'count(DISTINCT …) of whole documents finds no two alike'],
     ['SELECT plain, count(*) FROM plain GROUP BY plain', 'GROUP BY of whole documents'],
@@ -286,6 +291,25 @@ describe('what cannot be meant', () => {
       'Beside week(x) use isoyear(x).',
     ],
     ["SELECT strftime(_event_time, '%Y-W%V') FROM plain", 'Write %G instead of %Y.'],
+    ['SELECT 1 FROM plain WHERE year(_event_time) = 2025 AND 1 = week(_event_time)', 'Beside week(x) use isoyear(x).'],
+    ['SELECT 1 FROM plain WHERE year(_event_time) = n AND week(_event_time) = 53', 'Beside week(x) use isoyear(x).'],
+    [
+      "SELECT strftime(_event_time, 'YYYY-MM') FROM plain",
+      "strftime(x, 'YYYY-MM') is that text in each row, since codes begin with %: strftime(x, '%Y-%m').",
+    ],
+    [
+      "SELECT try_strptime(_id, 'Y-m-d') FROM plain",
+      "NULL but for that text, since codes begin with %: try_strptime(x, '%Y-%m-%d').",
+    ],
+    [
+      'SELECT 1 FROM plain WHERE extract(dow FROM _event_time) IN (6, 7)',
+      'dow(x) is never 7: it is 0 (Sunday) to 6, and isodow(x) 1 (Monday) to 7.',
+    ],
+    ['SELECT 1 FROM plain WHERE dayofweek(_event_time) BETWEEN 1 AND 7', 'dayofweek(x) is never 7'],
+    ['SELECT 1 FROM plain WHERE extract(dayofweek FROM _event_time) = 0', 'is never 0: it is 1 (Sunday) to 7.'],
+    ["SELECT CASE isodow(_event_time) WHEN 0 THEN 'Sunday' END FROM plain", 'it is 1 (Monday) to 7 (Sunday).'],
+    ['SELECT 1 FROM plain WHERE 13 <> month(_event_time)', 'month(x) is never 13: it is 1 to 12.'],
+    ["SELECT 1 FROM plain WHERE _id SIMILAR TO '%[0-9]%'", 'write .* for %, and . for _'],
     ['SELECT _id FROM plain WHERE n = NULL', '= NULL is never true: write n IS NULL.'],
     ['SELECT _id FROM plain p WHERE NULL <> p.o.p', '<> NULL is never true: write p.o.p IS NOT NULL.'],
     ['SELECT _id FROM plain WHERE n NOT IN (1, NULL)', 'NOT IN (…, NULL) is never true'],
@@ -335,13 +359,19 @@ describe('what cannot be meant', () => {
     'SELECT _id FROM inv i WHERE _id IN (SELECT _id FROM plain) OR 1 IN (SELECT i.lines[1].price FROM plain)',
     'SELECT count(CASE WHEN n > 1 THEN 1 END), count(n), count(DISTINCT n > 1) FROM plain',
     "SELECT year(_event_time), isoyear(_event_time), week(_id::DATE), strftime(_event_time, '%G-W%V %Y-%m-%d') FROM plain WHERE false GROUP BY ALL",
+    'SELECT 1 FROM plain WHERE year(_event_time) = 2025 AND week(_event_time) BETWEEN 2 AND 52',
+    'SELECT 1 FROM plain WHERE isoyear(_event_time) = 2025 AND week(_event_time) = 1',
+    'SELECT year(_event_time), week(_event_time) FROM plain WHERE month(_event_time) = 3 GROUP BY ALL',
+    "SELECT strftime(_event_time, '%Y-W%V') FROM plain WHERE _event_time >= '2025-03-01' AND _event_time < '2025-04-01'",
+    'SELECT 1 FROM plain WHERE hour(_event_time) < 24 AND extract(dayofweek FROM _event_time) = 7 AND isodow(_event_time) = 7',
+    "SELECT strftime(_event_time, '%d.%m.') FROM plain WHERE _id SIMILAR TO '[0-9]+%'",
     'SELECT lines[1] FROM inv',
     "SELECT 1 FROM rates WHERE o->'k' LIKE '%y%' OR o->'k' LIKE '1%'",
     "SELECT 1 FROM plain WHERE _id ~ '.*part.*' AND _id ~ '^whole$' AND regexp_full_match(_id, 'whole')",
   ])('and not: %s', async (sql) => {
     expect(
       (await warningsOf(sql)).filter((warning) =>
-        / is (?:always null|never|JSON)|~ fits|around it|counts|isoyear|%G|SIMILAR|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(
+        / is (?:always null|never|JSON|that text)|~ fits|around it|counts|isoyear|%G|SIMILAR|whole documents|_event_time|NOT IN|NULL is| NULL:/.test(
           warning,
         ),
       ),
@@ -365,7 +395,7 @@ describe('columns that a set operation puts together by place', () => {
   test.each([
     ['SELECT first_name FROM (SELECT * FROM people UNION ALL SELECT * FROM turned)', 'UNION ALL BY NAME'],
     [
-      'WITH t AS (FROM turned) SELECT * EXCLUDE (_id, n) FROM people UNION SELECT * EXCLUDE (_id, n) FROM t',
+      'WITH t AS (FROM turned) SELECT * EXCLUDE (_id, _event_time, n) FROM people UNION SELECT * EXCLUDE (_id, _event_time, n) FROM t',
       'UNION BY NAME',
     ],
     [

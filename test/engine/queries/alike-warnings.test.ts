@@ -54,6 +54,11 @@ test.each([
     "zip has no value '123' in the documents that were looked at, but has '00123' (in 40).",
   ],
   ["SELECT n FROM docs WHERE code = '0012'", 'but has \'="0012"\' (in 40).'],
+  ["SELECT count(*) FROM docs WHERE level IN ('error', 'INFO')", "level has no value 'error' in"],
+  ["SELECT count(*) FROM docs WHERE level = 'error' OR n = 1", "level has no value 'error' in"],
+  ["SELECT count(*) FROM docs WHERE level <> 'error' AND n > 1", "level has no value 'error' in"],
+  ['SELECT n % 2, count(*) FILTER (WHERE level = :level) FROM docs GROUP BY 1', "has 'ERROR' (in 10)."],
+  ["SELECT DISTINCT CASE level WHEN 'Info' THEN 1 WHEN 'ERROR' THEN 2 END FROM docs", "no value 'Info' in"],
   ["SELECT n FROM docs WHERE clean = 'Zu\u0308rich'", "but has 'Zürich' (another form of Unicode, in 14)."],
 ])('nothing is as asked, but nearly: %s', async (sql, said) => {
   const parameters = sql.includes(':level') ? [{ name: 'level', value: 'error' }] : [];
@@ -81,8 +86,8 @@ test.each([
   "SELECT count(*) FROM docs WHERE level = 'ERROR' AND n > 100",
   "SELECT count(*) FROM docs WHERE level = 'fatal'",
   "SELECT count(*) FROM docs WHERE flag = '0'",
-  "SELECT count(*) FROM docs WHERE level = 'error' OR n = 1",
-  "SELECT count(*) FROM docs WHERE level <> 'error' AND n > 100",
+  "SELECT count(*) FROM docs WHERE level IN ('error', 'ERROR') OR level = 'Error'",
+  "SELECT count(*) FROM docs WHERE level NOT IN ('fatal', 'INFO') OR lower(level) = 'error'",
   "SELECT * FROM docs WHERE _id = 'A'",
   'SELECT clean, level, count(*) FROM docs GROUP BY ALL',
   'SELECT DISTINCT zip, clean FROM docs',

@@ -20,6 +20,7 @@ beforeAll(async () => {
     order: 7,
     seen: '2026-01-31',
     day: '31.01.2026',
+    data: '{"a": {"k": 6}}',
     slashed: '01/02/2026',
     customer: { firstName: 'Ann', 'e-mail': 'a@b', address: { city: 'Bern', zip: 3000 } },
     cost: { '@cur': 'USD', '#text': 73.5 },
@@ -117,6 +118,27 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT status, count(*) FROM docs', 'FROM docs GROUP BY ALL'],
     ['SELECT status, count(*) FROM docs WHERE orderId > 0 ORDER BY 2', 'orderId > 0 GROUP BY ALL ORDER BY 2'],
     ['SELECT status, price, count(*) FROM docs GROUP BY status', 'GROUP BY status, price'],
+    [
+      'SELECT status, d.orderId, max(price), count(*) FROM docs d GROUP BY status',
+      'SELECT status, arg_max(d.orderId, price) AS orderId, max(price), count(*) FROM docs d GROUP BY status',
+    ],
+    [
+      'SELECT price AS p, min(orderId * 2) FROM docs GROUP BY status',
+      'SELECT arg_min(price, orderId * 2) AS p, min(orderId * 2) FROM docs GROUP BY status',
+    ],
+    ['SELECT status, orderId, min(price), max(price) FROM docs GROUP BY status', 'GROUP BY status, orderId'],
+    ['SELECT orderId + 1, max(price) FROM docs GROUP BY status', 'GROUP BY status, orderId'],
+    ["SELECT 1 WHERE '{\"k\": 7}'->>'k' > 5", "CAST('{\"k\": 7}'->>'k' AS DOUBLE) > 5"],
+    ["SELECT 1 FROM docs d WHERE d.data->'a'->>'k' BETWEEN 5 AND 7", "CAST(d.data->'a'->>'k' AS DOUBLE) BETWEEN"],
+    ["SELECT 1 FROM docs WHERE split_part(day, '.', 3) > 5", "CAST(split_part(day, '.', 3) AS DOUBLE) > 5"],
+    [
+      'UNPIVOT (SELECT _id, _event_time, orderId FROM docs) ON * INTO NAME k VALUE v',
+      ' ON * EXCLUDE (_id, _event_time) INTO',
+    ],
+    [
+      'UNPIVOT (SELECT *, 2 AS two FROM (SELECT _id, _event_time, orderId FROM docs)) ON COLUMNS(* EXCLUDE (_id)) INTO NAME k VALUE v',
+      ' ON COLUMNS(* EXCLUDE (_event_time, _id)) INTO',
+    ],
     ['SELECT status || count(*) FROM docs GROUP BY ALL', 'GROUP BY status'],
     // An alias that a field hides.
     [
@@ -378,6 +400,23 @@ describe('what several fields feed is read by what reads all of them, or where e
 test('a field that is called as an operator begins', async () => {
   expect(await correctedOf('SELECT at AT TIME ZONE \'UTC\' FROM (SELECT now() AS "at")')).toContain(
     `"at" AT TIME ZONE`,
+  );
+});
+
+test('a parameter in brackets is no slice', async () => {
+  expect(await correctedOf('SELECT labels[:i] FROM docs')).toBe('SELECT labels[(:i)] FROM docs');
+});
+
+test('what reads a field of a text that may hold JSON is said', async () => {
+  expect((await errorOf('SELECT d.status.src FROM docs d')).message).toContain(
+    "status is text. If it holds JSON, (status->>'src') is the field as text, and CAST(status->>'src' AS DOUBLE) as a number.",
+  );
+});
+
+test('what a column beside max() is taken for is said, with what else may be meant', async () => {
+  const { message } = await errorOf('SELECT status, orderId, max(price) FROM docs GROUP BY status');
+  expect(message).toContain(
+    'In the corrected SQL, what stands beside max() or min() is that of the row that has it; to have a row',
   );
 });
 

@@ -124,6 +124,7 @@ describe('what other dialects write is said as it is here, and means the same', 
       'timezone(',
       [['2024-06-02T07:30:00.000000']],
     ],
+    [idsWhere("day = strptime('3.06.2024', 'DD.MM.YYYY')"), "strptime('3.06.2024', '%d.%m.%Y')", [['1']]],
     [idsWhere("month(day) = 'june'"), "monthname(day) = 'June'", [['1']]],
     [idsWhere("dayofweek(day) = 'Monday'"), "dayname(day) = 'Monday'", [['1']]],
     [

@@ -25,6 +25,7 @@ beforeAll(async () => {
           utc: '2024-06-01T23:30:00Z',
           india: '2024-06-01T00:00:00+05:30',
           plain: '2024-06-01T23:30:00',
+          noon: '2024-06-01T12:00:00+02:00',
         }),
       ),
     );
@@ -52,7 +53,7 @@ test.each([
   ["SELECT strftime(t, '%d.%m.') FROM also", SAID],
   ['SELECT d FROM (SELECT t::DATE AS d FROM zoned)', SAID],
   [
-    'SELECT month(of.year) FROM zoned',
+    'SELECT dayname(of.year) FROM zoned',
     "written at +02:00 and +01:00: of.year AT TIME ZONE 'Europe/…', by the name of their zone, has",
   ],
   ['SELECT india::DATE FROM zoned', "india AT TIME ZONE 'Asia/…', by the name of their zone, has theirs."],
@@ -68,10 +69,24 @@ test.each([
   'SELECT CAST(utc AS DATE), hour(utc), CAST(plain AS DATE), hour(plain), CAST(_event_time AS DATE) FROM zoned',
   "SELECT CAST(t AT TIME ZONE 'Europe/Berlin' AS DATE), hour(t AT TIME ZONE 'Europe/Berlin'), year(t) FROM zoned",
   "SELECT date_trunc('hour', t), minute(t), t, max(t) FROM zoned GROUP BY ALL ORDER BY t",
-  "SELECT count(*) FROM zoned WHERE t >= '2024-06-02'",
+  "SELECT count(*) FROM zoned WHERE t >= '2024-06-03' AND t < '2024-06-02T00:00:00+02:00' AND utc > '2024-05-31T22:00'",
+  "SELECT count(*) FROM zoned WHERE t >= '2024-06-02' AND t AT TIME ZONE 'Etc/GMT-2' < '2024-06-02'",
+  // No value is near the border of these.
+  "SELECT month(t), year(of.year), strftime(t, '%Y-%m'), date_trunc('quarter', t) FROM zoned",
+  'SELECT CAST(noon AS DATE) FROM zoned UNION ALL SELECT CAST(noon AS DATE) FROM texts',
   'SELECT CAST(utc AS DATE), CAST(plain AS DATE), CAST(t AS TIMESTAMPTZ) FROM texts',
 ])('no warning: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
+});
+
+test('a moment without a zone is told where values lie between it and that of their offset', async () => {
+  const said = (text: string, theirs: string) =>
+    `t is compared with '${text}' of UTC, and values near it were written at +02:00: '${theirs}' compares with it there.`;
+  const where = (condition: string) => `SELECT count(*) FROM zoned WHERE ${condition}`;
+  const [day, moment] = ["t >= '2024-06-02' AND t < '2024-06-03'", "t < TIMESTAMP '2024-06-02 00:00:00'"].map(where);
+  expect(await warningsOf(day ?? '')).toEqual([said('2024-06-02', '2024-06-02T00:00:00+02:00')]);
+  expect(await warningsOf(moment ?? '')).toEqual([said('2024-06-02 00:00:00', '2024-06-02 00:00:00+02:00')]);
+  expect((await engine.query({ sql: where("t >= '2024-06-02T00:00:00+02:00'") })).rows).toEqual([[2]]);
 });
 
 test('the expression that is named gives the days of the documents', async () => {
@@ -82,6 +97,8 @@ test('the expression that is named gives the days of the documents', async () =>
 const restOf = (x: string, day = '01', next = '02') =>
   `${x} up to '2024-06-${day}' ends at its first moment, and leaves out the rest of that day: ${x} < '2024-06-${next}' has all of it.`;
 
+const timesOf = (x: string) =>
+  `${x} > '2024-05-31' has the times of that day, too: ${x} >= '2024-06-01' begins behind it.`;
 const swapped = (low: string, high: string) =>
   `BETWEEN ${low} AND ${high} is true of nothing: the lower bound comes first, BETWEEN ${high} AND ${low}.`;
 
@@ -99,6 +116,14 @@ test.each<[string, string[]]>([
   ["utc BETWEEN DATE '2024-06-01' AND '2024-05-01'", [swapped("'2024-06-01'", "'2024-05-01'")]],
   ['length(_id) BETWEEN 2.5 AND -1', [swapped('2.5', '-1')]],
   ["length(_id) BETWEEN 9.5 AND 10 AND _id BETWEEN '9' AND '10'", []],
+  ["utc > '2024-05-31' OR z.plain > '2024-06-01'", []],
+  ["india > '2024-05-31'", [timesOf('india')]],
+  ["india < '2024-06-15' AND DATE '2024-05-31' < india", [timesOf('india')]],
+  // What follows is that day, a week or a month.
+  [
+    "india > '2024-05-31' AND india < '2024-06-01' OR india > '2024-05-31' AND india <= '2024-06-07'",
+    [expect.stringContaining("india is compared with '2024-06-01' of UTC")],
+  ],
 ])('the rest of a last day is told: %s', async (condition, said) => {
   expect(await warningsOf(`SELECT _id FROM zoned z WHERE ${condition}`)).toEqual(said);
 });

@@ -107,6 +107,7 @@ export function originsInQuery(origins: Origins, query: unknown, column: Column)
 export const isAsked = ({ type }: Pick<Origin, 'type'>) => ASKED_TYPES.test(type);
 
 export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
+export const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
 
 const some = (found: Found): readonly Leaf[] => (found === 'none' ? [] : found);
 

@@ -2,7 +2,7 @@ import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
 import { isMixed, mixedGroups } from '../sql/corrections/group-by-all.ts';
 import { hiddenAliases } from '../sql/corrections/hidden-alias.ts';
-import { type FieldsThere, foldName, ITEM, type NamedTable } from '../sql/names.ts';
+import { type FieldsThere, foldName, ITEM, type NamedTable, quoteText } from '../sql/names.ts';
 import { nameOfToken, pathBefore } from '../sql/paths.ts';
 import { sqlPath } from '../sql/references.ts';
 import type { Statement } from '../sql/statement.ts';
@@ -242,6 +242,13 @@ function fieldsBeside(message: string, key: string, tables: readonly NamedTable[
   return lists.size === 1 ? `\nThe object has ${fields}${more}.` : '';
 }
 
+/** A field of a text, which may hold JSON. */
+function ofText(name: string, path: readonly string[], field: string, tables: readonly NamedTable[]): string {
+  if (!tables.some((table) => table.typeAt?.(path) === 'VARCHAR')) return '';
+  const step = `${name}->>${quoteText(field)}`;
+  return `\n${name} is text. If it holds JSON, (${step}) is the field as text, and CAST(${step} AS DOUBLE) as a number.`;
+}
+
 function ofList(
   message: string,
   field: string,
@@ -254,7 +261,7 @@ function ofList(
   const there = resolve(tables, path);
   const name = pathSql(path);
   const place = placesOf(body, field).find((one) => one.path.at(-1) === path.at(-1));
-  if (there?.kind !== 'list') return { message, hint: '', at: place?.at };
+  if (there?.kind !== 'list') return { message, hint: ofText(name, path, field, tables), at: place?.at };
   const fields = there.fields.slice(0, INNER_MAX).map((one) => fieldName(one.name));
   const items =
     fields.length === 0 ? 'values' : `{${fields.join(', ')}${there.fields.length > INNER_MAX ? ', …' : ''}}`;

@@ -1,8 +1,10 @@
 import { foldName } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { nodesWithScope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
 import { type Relations, relationsIn } from './query-columns.ts';
+import { ofTimeParts, WEEKS_MAX } from './time-parts.ts';
 
 /*
  * What is answered without a word, and is another question than is meant.
@@ -13,9 +15,10 @@ const WARNINGS_MAX = 3;
 /** What is to be said of them. */
 export function slips(tree: Node, relations: Relations): string[] {
   const warnings = new Set<string>();
-  for (const node of nodesIn(tree)) {
+  const weeks = { left: WEEKS_MAX };
+  for (const [node, scope] of nodesWithScope(tree)) {
     if (warnings.size >= WARNINGS_MAX) break;
-    const said = ofOuter(node, relations) ?? countOfCondition(node) ?? yearOfWeek(node) ?? yearOfWeekText(node);
+    const said = ofOuter(node, relations) ?? countOfCondition(node) ?? ofTimeParts(node, scope, weeks);
     if (said !== undefined) warnings.add(said);
   }
   return [...warnings];
@@ -53,44 +56,3 @@ function countOfCondition(node: Node): string | undefined {
 }
 
 const isValue = (node: unknown) => isNode(node) && node['class'] === 'CONSTANT' && !isNull(node);
-
-const WEEKS = /^week(?:ofyear)?$/;
-const LAST_DAYS = '2024-12-30 is in week 1 of 2025';
-
-/** Groups by year(x) and week(x). */
-function yearOfWeek(select: Node): string | undefined {
-  if (select['type'] !== 'SELECT_NODE') return undefined;
-  const isGrouped = select['aggregate_handling'] === 'FORCE_AGGREGATES' || select['group_expressions'] !== undefined;
-  if (!isGrouped) return undefined;
-  const parts = new Map<string, Set<string>>();
-  for (const item of [...nodesOf(select['select_list']), ...nodesOf(select['group_expressions'])]) {
-    const [part, of] = partIn(item);
-    if (of === undefined || !(part === 'year' || WEEKS.test(part))) continue;
-    const text = JSON.stringify(of, (key, value: unknown) =>
-      key === 'query_location' || key === 'alias' ? undefined : value,
-    );
-    const known = parts.get(text) ?? new Set();
-    parts.set(text, known.add(part));
-  }
-  const isMixed = [...parts.values()].some((names) => names.has('year') && names.size > 1);
-  return isMixed
-    ? `Weeks are ISO weeks, and year(x) is not their year: ${LAST_DAYS}. Beside week(x) use isoyear(x).`
-    : undefined;
-}
-
-/** The part that an item takes of a time, and that. */
-function partIn(item: Node): [part: string, of?: Node] {
-  const call = foldName(textOf(item['function_name']));
-  const [first, second] = nodesOf(item['children']);
-  if (!/^date_?part$/.test(call)) return first === undefined ? [call] : [call, first];
-  return second === undefined ? [call] : [foldName(constantText(first) ?? ''), second];
-}
-
-/** `strftime(x, '%Y-%V')`. */
-function yearOfWeekText(node: Node): string | undefined {
-  const format =
-    foldName(textOf(node['function_name'])) === 'strftime' ? nodesOf(node['children']).map(constantText) : [];
-  const text = format.find((one) => one !== undefined) ?? '';
-  if (!text.includes('%V') || !text.includes('%Y') || /%[GmdjbBeFxcD]/.test(text)) return undefined;
-  return `%V is the ISO week, and %Y not its year: ${LAST_DAYS}. Write %G instead of %Y.`;
-}

@@ -5,7 +5,7 @@ import { TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
 import { noTimeIn, timeWays } from '../sql/corrections/times.ts';
-import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteText } from '../sql/names.ts';
+import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, OWN_COLUMNS, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
 import { endOfName, shortenCandidates } from '../sql/text-arguments.ts';
@@ -233,6 +233,14 @@ const ADVICE: [Says, string][] = [
     "\nThe parts of a time are numbers: month(t) = 6. Their names are monthname(t) = 'June' and dayname(t) = 'Monday'.",
   ],
   [
+    (message) => message.startsWith('struct_extract with an integer key'),
+    "\nA key of an object is a text, 'k1' and not 1: a parameter for it has the type string.",
+  ],
+  [
+    (message) => message.startsWith('Cannot unpivot columns of types '),
+    `\nName columns of one type, ON a, b, or cast them: ON CAST(COLUMNS(* EXCLUDE (${OWN_COLUMNS.join(', ')})) AS VARCHAR).`,
+  ],
+  [
     (message) => message.startsWith('Key name for struct_extract needs'),
     '\nFor a key that is not constant, go through JSON: to_json(object)->>key.',
   ],
@@ -250,7 +258,7 @@ const MESSAGES: [RegExp, string][] = [
   [/ You might need to add explicit type casts\./, ''],
   [
     /\nEither add it to the GROUP BY.*/s,
-    '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several.',
+    '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several, and arg_max(x, y) that of the greatest y.',
   ],
   [/^Type with name object does not exist!.*/is, 'There is no type object: write JSON.'],
   // Back to the spelling in SQL.

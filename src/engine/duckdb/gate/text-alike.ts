@@ -13,6 +13,10 @@ export type Other = { text: string } | { parameter: string };
 /** A field of text that has to be one of some texts. */
 export interface TextEquality extends Origin {
   others: readonly Other[];
+  /** Whether it has to be none of them. */
+  isNot: boolean;
+  /** Whether rows of an answer show that there is such a text: it is a condition of all of them. */
+  isSeen: boolean;
 }
 
 /** A field of text by which rows are grouped, or made distinct. */
@@ -25,6 +29,8 @@ export interface TextGroup extends Origin {
 export interface AlikeUses {
   origins: Origins;
   equalities: TextEquality[];
+  /** The conditions that each row of the answer meets, as far as they have been walked. */
+  met: Set<unknown>;
   groups: TextGroup[];
 }
 
@@ -39,17 +45,26 @@ export function otherOf(node: unknown): Other | undefined {
   return isParameter ? { parameter: foldName(textOf(node['identifier'])) } : undefined;
 }
 
-/** `x = 'a'`, `x IN ('a', 'b')`. */
+/** What WHERE and AND demand of each row. */
+export function noteMet({ met }: AlikeUses, node: Node, isOutermost: boolean): void {
+  if (isOutermost && node['type'] === 'SELECT_NODE') met.add(node['where_clause']);
+  if (node['type'] === 'CONJUNCTION_AND' && met.has(node)) for (const one of nodesOf(node['children'])) met.add(one);
+}
+
+const EQUALITIES = /^COMPARE_(NOT_?)?(EQUAL|IN)$/;
+
+/** `x = 'a'`, `x <> 'a'`, `x IN ('a', 'b')`. */
 export function noteEqual(walk: AlikeUses, node: Node, scope: Scope | undefined): void {
-  const isOne = node['type'] === 'COMPARE_EQUAL';
-  if (!isOne && node['type'] !== 'COMPARE_IN') return;
-  const sides = isOne ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const [is, not = '', by] = EQUALITIES.exec(textOf(node['type'])) ?? [];
+  if (is === undefined) return;
+  const sides = by === 'EQUAL' ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
   const others = sides.flatMap((side) => otherOf(side) ?? []);
   const [field] = sides.filter((side) => otherOf(side) === undefined);
   if (others.length === 0 || others.length !== sides.length - 1) return;
+  const isSeen = not === '' && others.length === 1 && walk.met.has(node);
   for (const origin of originsOf(walk.origins, field, scope))
     if (isText(origin) && walk.equalities.length < FIELDS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
-      walk.equalities.push({ ...origin, others });
+      walk.equalities.push({ ...origin, others, isNot: not !== '', isSeen });
 }
 
 /** What a query groups its rows by, or makes distinct. */

@@ -134,12 +134,17 @@ function wholeText(node: Node, bytes: Buffer): string | undefined {
   const part = constantText(pattern);
   if (!isOperator || part === undefined || pattern === undefined) return undefined;
   if (isSimilarTo(pattern, bytes))
-    // Whoever writes what only regular expressions have knows of them.
-    return /[%_]/.test(part) && !/[.\\[]/.test(part)
+    return isLikePattern(part)
       ? `SIMILAR TO takes a regular expression, to which % and _ are themselves: write .* for %, and . for _.`
       : undefined;
   if (/^(?:\^|\.\*|\(\?).*(?:\$|\.\*)$/.test(part)) return undefined;
   return `~ fits only if the whole text does: regexp_matches(x, ${quoteText(part)}) finds ${quoteText(part)} within.`;
+}
+
+/** Whether a pattern has the wildcards of LIKE: whoever writes what only regular expressions have means themselves by % and _. */
+function isLikePattern(part: string): boolean {
+  if (/[.\\]/.test(part)) return false;
+  return part.includes('[') ? part.startsWith('%') || part.endsWith(']%') : /[%_]/.test(part);
 }
 
 const OPERATOR_BYTES = 200;

@@ -2,13 +2,15 @@ import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
-import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
+import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './day-parts.ts';
 import {
   createOrigins,
   isAsked,
   isText,
+  isZoned,
   itemMeant,
   type Origin,
   originsInQuery,
@@ -16,6 +18,7 @@ import {
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
+import { type JoinedKeys, joinedKeys } from './joined-keys.ts';
 import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, notIns } from './nulls.ts';
@@ -24,11 +27,13 @@ import {
   type AlikeUses,
   noteEqual,
   noteGroups,
+  noteMet,
   type Other,
   otherOf,
   type TextEquality,
   type TextGroup,
 } from './text-alike.ts';
+import { textPartsOf } from './text-parts.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
 import { type WholeDay, wholeDays } from './whole-days.ts';
 
@@ -42,6 +47,8 @@ export type TextField = Pick<Origin, 'table' | 'path'>;
 export interface TextOrder extends Origin {
   /** All that feeds what is ordered, if that is more than this field. */
   beside?: Sources;
+  /** What is ordered of a value that is called `v`, as SQL; undefined: the value. */
+  of?: string;
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
   other: Other | undefined;
 }
@@ -78,9 +85,6 @@ export interface MixedText {
   sources: Sources;
 }
 
-/** A field of times with a zone, or of their text, of which a day or another part is taken. */
-export type DayOf = Origin;
-
 /** What a statement does with fields that only their values can tell to be wrong. */
 export interface ValueUses {
   orders: readonly TextOrder[];
@@ -88,11 +92,13 @@ export interface ValueUses {
   epochs: readonly EpochUse[];
   mixed: readonly MixedText[];
   days: readonly DayOf[];
+  moments: readonly Moment[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
   wholeDays: readonly WholeDay[];
+  joinedKeys: readonly JoinedKeys[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -107,22 +113,21 @@ const ALL = /^(?:greatest|least)$/;
 const OF_LISTS = /^(?:list|array)_/;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk extends AlikeUses {
+interface Walk extends AlikeUses, DayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   found: TextOrder[];
   casts: TextCast[];
   epochs: EpochUse[];
   mixed: MixedText[];
-  days: DayOf[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
   /** Those that are compared with a number as large as one of seconds since 1970. */
   apart: Set<string>;
 }
 
-const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], equalities: [], groups: [] });
-export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [] };
+const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], moments: [], equalities: [], groups: [] });
+export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [], joinedKeys: [] };
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
@@ -134,6 +139,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     found: [],
     ...noneYet(),
+    met: new Set(),
     known: new Set(),
     apart: new Set(),
   };
@@ -143,6 +149,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
       noteSorted(walk, node, scope);
       noteGroups(walk, node, scope, node === tree);
     } else noteCall(walk, node, scope);
+    noteMet(walk, node, node === tree);
     noteEqual(walk, node, scope);
     noteCast(walk, node, scope);
     noteEpoch(walk, node, scope);
@@ -157,10 +164,15 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
-  const days = walk.days.filter(({ written }) => !walk.known.has(written));
+  const isUnknown = ({ written }: Origin) => !walk.known.has(written);
+  const [days, moments] = [walk.days.filter(isUnknown), walk.moments.filter(isUnknown)];
   const { found: orders, mixed, equalities, groups } = walk;
-  const others = { notIns: notIns(tree, relations), wholeDays: wholeDays(tree, relations) };
-  return { orders, casts, epochs, mixed, days, equalities, groups, ...others };
+  const others = {
+    notIns: notIns(tree, relations),
+    wholeDays: wholeDays(tree, relations),
+    joinedKeys: joinedKeys(tree, relations),
+  };
+  return { orders, casts, epochs, mixed, days, moments, equalities, groups, ...others };
 }
 
 const EPOCHS_MAX = 3;
@@ -212,7 +224,7 @@ function takesPoints(call: string, what: string | undefined): boolean {
   return kept === undefined ? what === '\\.' || what === '[.]' || what === '\\D' : !kept.includes('.');
 }
 
-function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], beside?: Sources): void {
+function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['other'], beside?: Sources): void {
   const more = beside !== undefined && hasSeveral(beside) ? { beside } : {};
   for (const one of found) {
     const origin = { ...one, ...more };
@@ -220,43 +232,18 @@ function note(walk: Walk, found: readonly Origin[], other?: TextOrder['other'], 
     if (isZoned(origin)) continue;
     // Ids are sorted for some order, whichever.
     if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
-    const at = walk.found.findIndex((one) => isSameField(one, origin));
+    const at = walk.found.findIndex((one) => isSameOrder(one, origin));
     // What it is compared with says more.
     if (at === -1) walk.found.push({ ...origin, other });
     else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
   }
 }
 
-const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
-
-/** Functions that take a part of a time, or its day. */
-const PARTS =
-  /^(?:year|month|day|dayofmonth|hour|dayname|monthname|dayofweek|weekday|isodow|dayofyear|week|weekofyear|yearweek|isoyear|quarter|strftime|last_day|date)$/;
-/** And those that are told which. */
-const NAMED_PARTS = /^(?:date_part|datepart|date_trunc|datetrunc)$/;
-const PART_NAMES = /^(?:year|quarter|month|week|day|dow|isodow|doy|hour|dayofweek|dayofyear|isoyear|yearweek)s?$/i;
-const isNamedPart = (call: string, part = '') =>
-  NAMED_PARTS.test(call) && PART_NAMES.test(part) && !(call.endsWith('trunc') && /^hour/i.test(part));
-
-function noteDay(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const isDate = node['class'] === 'CAST' && /^date$/i.test(castType(node['cast_type']));
-  const name = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-  const children = nodesOf(node['children']);
-  const isPart = PARTS.test(name) || isNamedPart(name, constantText(children[0]));
-  if (name === 'timezone')
-    for (const { written } of originsOf(walk.origins, children[1], scope)) walk.known.add(written);
-  if (!isDate && !isPart) return;
-  for (const child of isDate ? [node['child']] : children) {
-    for (const origin of originsOf(walk.origins, child, scope)) {
-      const isMeant = isZoned(origin) ? foldName(origin.path[0] ?? '') !== TIME_COLUMN : isDate && isText(origin);
-      const isNoted = walk.days.some(({ written }) => written === origin.written);
-      if (isMeant && !isNoted && walk.days.length < CASTS_MAX) walk.days.push(origin);
-    }
-  }
-}
-
 const isSameField = (one: TextField, other: TextField) =>
   one.table === other.table && one.path.join('\n') === other.path.join('\n');
+
+type OrderedField = Origin & Pick<TextOrder, 'of'>;
+const isSameOrder = (one: OrderedField, other: OrderedField) => one.of === other.of && isSameField(one, other);
 
 /** Whether values come from more than one field. */
 const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
@@ -322,16 +309,37 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
   const isSelect = query['type'] === 'SELECT_NODE';
   const scope = isSelect ? { select: query, outer } : outer;
   const items = nodesOf(query['select_list']);
+  const hasStar = items.some((item) => item['class'] === 'STAR');
   for (const { orders } of nodesOf(query['modifiers'])) {
+    // What decides only where the number or the length of the same is equal.
+    const behind: OrderedField[] = [];
     for (const { expression } of nodesOf(orders)) {
       const number = constantOf(expression);
-      if (number !== undefined) note(walk, originsInQuery(walk.origins, query, { at: Number(number) - 1 }));
-      else if (isNode(expression) && expression['class'] === 'STAR')
-        // Whoever orders by all has objects among them.
-        for (const item of items.slice(0, ORDERS_MAX)) note(walk, originsOf(walk.origins, item, scope).filter(isText));
-      else note(walk, sortedBy(walk, expression, query, scope));
+      const item = hasStar ? undefined : items[Number(number) - 1];
+      const own = isSelect ? (item ?? itemMeant(walk.origins, query, expression) ?? expression) : undefined;
+      const found = [
+        ...textPartsOf(walk.origins, own, scope),
+        ...(number !== undefined
+          ? originsInQuery(walk.origins, query, { at: Number(number) - 1 })
+          : isNode(expression) && expression['class'] === 'STAR'
+            ? // Whoever orders by all has objects among them.
+              items.slice(0, ORDERS_MAX).flatMap((one) => originsOf(walk.origins, one, scope).filter(isText))
+            : sortedBy(walk, expression, query, scope)),
+      ];
+      note(
+        walk,
+        found.filter((one) => !behind.some((known) => isSameOrder(known, one))),
+      );
+      const inner = isNode(own) ? (castIn(own)?.operand ?? lengthOf(own)) : undefined;
+      behind.push(...originsOf(walk.origins, inner, scope), ...textPartsOf(walk.origins, inner, scope));
     }
   }
+}
+
+/** What the length is taken of. */
+function lengthOf(node: Node): Node | undefined {
+  const isLength = /^(?:len|length|strlen)$/.test(foldName(textOf(node['function_name'])));
+  return isLength ? nodesOf(node['children'])[0] : undefined;
 }
 
 /** An alias comes before a column here. */
@@ -364,6 +372,7 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
 function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
   const sources = sourcesOf(walk.origins, node, scope);
   note(walk, sources.fields.filter(isAsked), other, sources);
+  note(walk, textPartsOf(walk.origins, node, scope), other);
 }
 
 /** What a comparison by order puts beside what. */
@@ -387,8 +396,9 @@ function comparisonsIn(node: Node): [unknown, unknown][] {
 
 function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | undefined): void {
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
-  const found = originsOf(walk.origins, side, scope);
+  const found = [...originsOf(walk.origins, side, scope), ...textPartsOf(walk.origins, side, scope)];
   if (found.length === 0) return;
+  noteMoment(walk, found, other);
   const given = otherOf(other);
   if (given !== undefined) noteOrdered(walk, side, scope, given);
   // Beside a number it is cast to one, and beside a time refused.

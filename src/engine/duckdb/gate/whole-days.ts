@@ -17,11 +17,11 @@ import { castType } from './time-types.ts';
 
 /** A field of times, or of text that may be some, that is compared with days, of which the engine takes the first moment. */
 export interface WholeDay extends Origin {
-  by: '<=' | '=' | '<>' | 'IN' | 'NOT IN';
+  by: '<=' | '>' | '=' | '<>' | 'IN' | 'NOT IN';
   /** The days; or what has them, as SQL. */
   days: readonly Other[] | string;
-  /** The day behind the first moment of which the times of `<=` begin. */
-  least?: Other | undefined;
+  /** The day at the first moment of which the times of `<=` begin, or those of `>` end. */
+  end?: Other | undefined;
 }
 
 interface Walk {
@@ -34,7 +34,7 @@ const LOOKS_MAX = 500;
 /** Of which those with parameters may turn out to be no days. */
 const FOUND_MAX = 20;
 
-/** `x <= '2024-01-31'`, BETWEEN, `=`, `<>` and IN, which of times take a day for its first moment. */
+/** `x <= '2024-01-31'`, BETWEEN, `>`, `=`, `<>` and IN, which of times take a day for its first moment. */
 export function wholeDays(tree: Node, relations: Relations): WholeDay[] {
   const found: WholeDay[] = [];
   const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), beside: new Map() };
@@ -48,16 +48,24 @@ export function wholeDays(tree: Node, relations: Relations): WholeDay[] {
 
 function upTo(walk: Walk, node: Node, scope: Scope | undefined): WholeDay[] | undefined {
   const [x, at] = boundIn(node);
-  const most = at === undefined ? undefined : dayOf(at);
-  if (most === undefined) return undefined;
-  const field = timeIn(walk.origins, x, scope);
+  const [after, from] = beginIn(node);
+  const day = dayOf(at ?? from);
+  if (day === undefined) return undefined;
+  const field = timeIn(walk.origins, at === undefined ? after : x, scope);
   if (field === undefined) return [];
-  const least = (walk.beside.get(node) ?? []).flatMap((one) => {
-    const [from, after] = sidesOf(one, 'COMPARE_GREATERTHAN', 'COMPARE_LESSTHAN');
-    const day = after === undefined ? undefined : dayOf(after);
-    return day !== undefined && timeIn(walk.origins, from, scope)?.written === field.written ? [day] : [];
+  const [end] = (walk.beside.get(node) ?? []).flatMap((one) => {
+    const [y, other] = at === undefined ? endIn(one) : beginIn(one);
+    const its = dayOf(other);
+    return its !== undefined && timeIn(walk.origins, y, scope)?.written === field.written ? [its] : [];
   });
-  return [{ ...field, by: '<=', days: [most], least: least[0] }];
+  return [{ ...field, by: at === undefined ? '>' : '<=', days: [day], end }];
+}
+
+const beginIn = (node: Node) => sidesOf(node, 'COMPARE_GREATERTHAN', 'COMPARE_LESSTHAN');
+
+function endIn(node: Node): readonly [x?: unknown, most?: unknown] {
+  const [x, most] = sidesOf(node, 'COMPARE_LESSTHAN', 'COMPARE_GREATERTHAN');
+  return most === undefined ? boundIn(node) : [x, most];
 }
 
 function boundIn(node: Node): readonly [x?: unknown, most?: unknown] {

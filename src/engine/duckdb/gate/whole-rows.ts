@@ -1,4 +1,4 @@
-import { foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN, type NamedTable, OWN_COLUMNS as OWN, TIME_COLUMN } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { isNode, listOf, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-columns.ts';
@@ -8,12 +8,13 @@ import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-c
  * brings: no two are alike, so DISTINCT leaves all of them, and a join by all that they share is empty.
  */
 
-const OWN = [ID_COLUMN, TIME_COLUMN];
 const WARNINGS_MAX = 3;
 /** How deeply queries are looked into. */
 const DEPTH_MAX = 30;
 const LEFT_OUT = `* EXCLUDE (${OWN.join(', ')}) leaves them out.`;
 const EACH_ITS_OWN = 'each has its own _id and its own _event_time';
+
+const OF_TIME = `* EXCLUDE (${ID_COLUMN}) has ${TIME_COLUMN}, which is when each was stored unless its document says another: ${LEFT_OUT}`;
 
 interface Walk {
   relations: Relations;
@@ -46,6 +47,7 @@ function ofSelect(walk: Walk, select: Node): string | undefined {
   const isStarTaken = byAll && !items.some(isUnnest) && items.some(bringsOwn);
   const isTaken = counted !== undefined || isStarTaken || [...nodesOf(groups), ...(byAll ? items : [])].some(isRow);
   if (!isTaken || documentsOf(walk, from) === undefined) return undefined;
+  if (!items.some(bringsAll) && isStarTaken) return OF_TIME;
   if (isStarTaken)
     return isDistinct
       ? `SELECT DISTINCT * compares whole documents, and no two are alike, since ${EACH_ITS_OWN}: ${LEFT_OUT}`
@@ -63,16 +65,25 @@ function isRowOf({ relations }: Walk, node: unknown, from: unknown): boolean {
   return columns !== undefined && !columns.some((one) => foldName(one) === name);
 }
 
-/** Whether an item is a star with the columns that each document has of its own. */
-function bringsOwn(item: Node): boolean {
-  if (item['class'] !== 'STAR' || item['expr'] !== undefined) return false;
+/** Whether an item is a star with the columns that each document has of its own, or without its id only. */
+const bringsOwn = (item: Node): boolean => {
+  const named = namedOf(item);
+  const isWithoutId = named?.includes(ID_COLUMN) === true && textsOf(item['exclude_list']).length === named.length;
+  return named !== undefined && !named.includes(TIME_COLUMN) && (isWithoutId || !named.includes(ID_COLUMN));
+};
+
+const bringsAll = (item: Node): boolean => bringsOwn(item) && !namedOf(item)?.includes(ID_COLUMN);
+
+/** The columns that a star names, folded; undefined: it is none. */
+function namedOf(item: Node): string[] | undefined {
+  if (item['class'] !== 'STAR' || item['expr'] !== undefined) return undefined;
   const named = [
     ...textsOf(item['exclude_list']),
     ...nodesOf(item['replace_list']).map(({ key }) => textOf(key)),
     ...nodesOf(item['qualified_exclude_list']).map(({ column }) => textOf(column)),
     ...nodesOf(item['rename_list']).map(({ key }) => (isNode(key) ? textOf(key['column']) : '')),
   ];
-  return !named.some((name) => OWN.includes(foldName(name)));
+  return named.map(foldName);
 }
 
 /** UNION, INTERSECT and EXCEPT of documents of different collections. */
@@ -81,7 +92,14 @@ function ofSet(walk: Walk, node: Node): string | undefined {
   if (word === '' || (word.startsWith('UNION') && node['setop_all'] !== false)) return undefined;
   // Those of one collection are told apart by their ids, as is meant.
   if (bothOf(walk, node) === undefined) return undefined;
+  if (![node['left'], node['right']].some(bringsIds)) return OF_TIME;
   return `${word} compares whole documents, and ${EACH_ITS_OWN}, unless it is a copy: ${LEFT_OUT}`;
+}
+
+/** Whether a side has ids, unless it is more than a SELECT. */
+function bringsIds(side: unknown): boolean {
+  const { query } = isNode(side) ? queryIn(side) : { query: undefined };
+  return !isNode(query) || query['type'] !== 'SELECT_NODE' || nodesOf(query['select_list']).some(bringsAll);
 }
 
 /** Those of both sides, if no collection is on both. */
@@ -152,5 +170,11 @@ function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node)
   );
   const left = OWN.filter((name) => !used.has(name));
   if (left.length === 0) return undefined;
-  return `PIVOT without GROUP BY groups by all columns that it does not name, ${left.join(' and ')} among them, so each document is a row: end with GROUP BY and what a row is to be, or use PIVOT (SELECT * EXCLUDE (${OWN.join(', ')}) FROM …) ON ….`;
+  const all = allIn(source, walk.relations)?.filter((name) => ![...used, ...OWN].includes(foldName(name))) ?? [];
+  const some = all.slice(0, SHARED_SHOWN_MAX).map(fieldName).join(', ');
+  const by =
+    all.length === 0
+      ? 'what a row is to be'
+      : `those that a row is to be of (${some}${all.length > SHARED_SHOWN_MAX ? ', …' : ''})`;
+  return `PIVOT without GROUP BY groups by all columns that it does not name, ${left.join(' and ')} among them, so each document is a row: end with GROUP BY and ${by}.`;
 }

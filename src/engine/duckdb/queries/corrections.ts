@@ -193,7 +193,8 @@ async function likely(error: ApiError, sql: string, meaning: Meaning): Promise<R
     edits.push(instead(written, ...cast.range, reading.sql));
   }
   const more = edits.length === 0 ? await epochsIn(written, bound, meaning) : [];
-  if (edits.length + more.length === 0) return { sql: text };
+  const ofExtreme = clauses.extremeSaid(sql, text);
+  if (edits.length + more.length === 0) return { sql: text, ...(ofExtreme !== undefined && { said: ofExtreme }) };
   const read = edited(text, [...edits, ...more.map(({ edit }) => edit)]);
   if (!isBound(await boundOf(read, meaning))) return undefined;
   const said = [...readings.values()].flatMap((one) => (one === undefined || one === 'right' ? [] : (one.said ?? [])));

@@ -10,6 +10,8 @@ export const DEFAULT_SCHEMA = 'commons';
 /** The columns that every collection has: a document's id, and its event time. */
 export const ID_COLUMN = '_id';
 export const TIME_COLUMN = '_event_time';
+/** The columns that each document has a value of its own in. */
+export const OWN_COLUMNS: readonly string[] = [ID_COLUMN, TIME_COLUMN];
 /** Column of the fields that have none of their own, if there are any. */
 export const EXTRA_COLUMN = '_extra';
 

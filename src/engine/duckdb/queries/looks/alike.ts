@@ -2,7 +2,7 @@ import type { TextEquality } from '../../gate/text-alike.ts';
 import { alikeSql, differenceOf, plainSql, plainText } from '../../sql/invisible.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
-import { type Data, nearTexts, TEXT_CHARS_MAX } from './samples.ts';
+import { type Data, isAny, nearTexts, TEXT_CHARS_MAX } from './samples.ts';
 
 /*
  * Values that look alike and are not the same: a text that no document has though some have nearly the same, and groups that
@@ -26,9 +26,39 @@ export function isEmpty(rows: readonly (readonly unknown[])[]): boolean {
 export const near: Look = ({ equalities }, { rows, values, data }) =>
   isEmpty(rows)
     ? equalities
+        .filter(({ isNot }) => !isNot)
         .slice(0, EQUALITIES_MAX)
-        .map((one) => ({ kind: 'alike', samples: [], said: () => nearSaid(one, values, data) }))
+        .map((one) => ({ kind: 'alike', samples: [], said: () => nearSaid(one, textsIn([one], values), data) }))
     : [];
+
+/**
+ * The same of an answer that is not empty, as far as its rows do not show that there are such texts. What only some of the first
+ * documents have costs a look.
+ */
+export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
+  const isOpen = ({ isSeen, isNot }: TextEquality) => isNot || !(isSeen || isEmpty(rows));
+  const fields = [...new Map(equalities.filter(isOpen).map((one) => [keyOf(one), one])).values()];
+  return fields.slice(0, EQUALITIES_MAX).map((field): Question => {
+    const same = equalities.filter((one) => keyOf(one) === keyOf(field));
+    const known = textsIn(same, values);
+    const asked = new Set(textsIn(same.filter(isOpen), values));
+    const said: Question['said'] = async ([texts = []]) => {
+      const there = new Set(texts.map(({ text }) => text));
+      // Whoever writes both means both.
+      const others = new Set([...there].filter((text) => !known.includes(text)).map(nearText));
+      const missing = [...asked].filter((text) => !there.has(text) && others.has(nearText(text)));
+      const isNowhere = async () => !(await isAny(field, `v IN (${missing.map(quoteText).join(', ')})`, data));
+      return missing.length > 0 && (await isNowhere()) ? nearSaid(field, missing, data) : undefined;
+    };
+    return { kind: 'alike', samples: known.length === 0 ? [] : [{ field, types: [] }], said };
+  });
+};
+
+const keyOf = ({ written, table }: TextEquality) => `${table.workspace}.${table.name} ${written}`;
+
+/** The texts that a field is compared with. */
+const textsIn = (same: readonly TextEquality[], values: Asked['values']): string[] =>
+  same.flatMap(({ others }) => others.flatMap((other) => otherText(other, values) ?? []));
 
 /** Groups of an answer that look alike. Only those that it does not show cost a look. */
 export const alike: Look = ({ groups }, { rows }) => {
@@ -59,8 +89,19 @@ export const alike: Look = ({ groups }, { rows }) => {
 const NEAR = (sql: string) =>
   `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
-async function nearSaid(equality: TextEquality, values: Asked['values'], data: Data): Promise<string | undefined> {
-  const texts = equality.others.flatMap((other) => otherText(other, values) ?? []);
+const AROUND = ` ="'`;
+
+/** The same of a text that is at hand. */
+function nearText(text: string): string {
+  const plain = plainText(text).toLowerCase();
+  let [start, end] = [0, plain.length];
+  while (start < end && AROUND.includes(plain[start] ?? '')) start += 1;
+  while (end > start && AROUND.includes(plain[end - 1] ?? '')) end -= 1;
+  while (start < end - 1 && plain[start] === '0') start += 1;
+  return plain.slice(start, end) || text;
+}
+
+async function nearSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
   const { written } = equality;
   const isOdd = (text: string) => text.trim() === '' || text.length > TEXT_CHARS_MAX || text.includes('\0');
   if (texts.length === 0 || texts.length > TEXTS_MAX || texts.some(isOdd)) return undefined;

@@ -1,9 +1,10 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
-import { alike, near } from './alike.ts';
+import { alike, misspelt, near } from './alike.ts';
 import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
-import { zones } from './days.ts';
+import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
+import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { nulls } from './nulls.ts';
@@ -17,6 +18,8 @@ import { wholeDays } from './whole-days.ts';
  */
 const LOOKS: readonly Look[] = [
   near,
+  misspelt,
+  keys,
   nulls,
   alike,
   orders,
@@ -26,6 +29,7 @@ const LOOKS: readonly Look[] = [
   epochUnits,
   wholeDays,
   zones,
+  moments,
   json,
   farTimes,
 ];

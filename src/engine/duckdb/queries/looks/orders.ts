@@ -19,7 +19,7 @@ export const orders: Look = (uses, { values, data }) =>
     return [
       {
         kind: 'order',
-        samples: [orderSample(order)],
+        samples: [{ ...orderSample(order), ...(order.of !== undefined && { of: order.of }) }],
         said([texts = []]) {
           const found = misorderOf(order.written, texts, other);
           return found === undefined || order.beside === undefined

@@ -51,6 +51,8 @@ export interface SeenText {
 /** A field whose texts are read, and the types to which casts are tried. */
 export interface Sample {
   field: TextField;
+  /** What is read of a value that is called `v`, as SQL. */
+  of?: string;
   /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
   within?: string;
   /** Whether these are without the quotes that JSON has around a text. */
@@ -109,15 +111,16 @@ export async function nearTexts(
 }
 
 /** Documents of which one is looked for whose field meets a condition: of a column that is cheap. */
-const SOUGHT_ROWS = 200_000;
+export const SOUGHT_ROWS = 200_000;
 
-/** Whether the field of a document meets a condition on `v`. */
+/** Whether the field of one of so many documents meets a condition on `v`. */
 export async function isAny(
   { table, path }: TextField,
   condition: string,
   { connection, viewOf }: Data,
+  rows = SOUGHT_ROWS,
 ): Promise<boolean> {
-  const values = fieldSql(path, viewOf(table), SOUGHT_ROWS);
+  const values = fieldSql(path, viewOf(table), rows);
   return (await rowsOf(connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
@@ -140,7 +143,7 @@ async function readTexts(
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const most = Math.max(...samples.map(({ types }) => types.length));
-  const selects = samples.map(({ field: { table, path }, types, within, isText = false }, at) => {
+  const selects = samples.map(({ field: { table, path }, types, of, within, isText = false }, at) => {
     const reads = types.map(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
@@ -148,7 +151,7 @@ async function readTexts(
     const field = fieldSql(path, view(table), rows);
     const from =
       within === undefined
-        ? field
+        ? `SELECT ${of ?? 'v'} AS v FROM (${field})`
         : `SELECT CAST(TRY_CAST(v AS JSON)${isText ? '->>' : '->'}${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
     return `(SELECT ${columns.join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX})`;
   });

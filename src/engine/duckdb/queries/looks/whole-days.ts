@@ -12,6 +12,8 @@ import { type Data, isAny, type SeenText } from './samples.ts';
 const ASKED_MAX = 3;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
+/** Whoever writes `> '2024-02-01'` may mean all of the month. */
+const FIRST_DAY = '-01';
 const A_MOMENT = /^\d{4}-\d\d-\d\d[T ]\d/;
 
 export const wholeDays: Look = ({ wholeDays: all }, { values, data }) => {
@@ -19,8 +21,9 @@ export const wholeDays: Look = ({ wholeDays: all }, { values, data }) => {
     const days = typeof one.days === 'string' ? [] : daysOf(one.days, values);
     const [first] = days;
     if (first === undefined && typeof one.days !== 'string') return [];
-    const least = one.by === '<=' ? otherText(one.least, values) : undefined;
-    if (first !== undefined && least !== undefined && isPeriod(least, first)) return [];
+    const end = otherText(one.end, values);
+    const ends = one.by === '>' ? [first, end] : [end, first];
+    if (isPeriod(...(ends as [string?, string?])) || (one.by === '>' && first?.endsWith(FIRST_DAY) === true)) return [];
     const said = saidOf(one, typeof one.days === 'string' ? one.days : quoteText(first ?? ''), first);
     // Texts that are days, as the first ones tell, are not looked through.
     const samples = isText(one) ? [{ field: one, types: [] }] : [];
@@ -45,6 +48,7 @@ const daysOf = (days: Exclude<WholeDay['days'], string>, values: Asked['values']
 function saidOf({ written: x, by, ...field }: WholeDay, day: string, first = ''): string {
   if (by === '<=')
     return `${x} up to ${day} ends at its first moment, and leaves out the rest of that day: ${x} < '${dayAfter(first)}' has all of it.`;
+  if (by === '>') return `${x} > ${day} has the times of that day, too: ${x} >= '${dayAfter(first)}' begins behind it.`;
   const days = by.endsWith('IN') ? `(${day}${field.days.length > 1 ? ', …' : ''})` : day;
   // Text need not be a time.
   const meant = `${isText(field) ? `${x}[:10]` : `CAST(${x} AS DATE)`} ${by} ${days}`;
@@ -55,7 +59,8 @@ function saidOf({ written: x, by, ...field }: WholeDay, day: string, first = '')
 }
 
 /** Whether times behind one midnight and up to another are a day, a week, a month or the like on purpose. */
-function isPeriod(least: string, most: string): boolean {
+function isPeriod(least?: string, most?: string): boolean {
+  if (least === undefined || most === undefined) return false;
   const days = (Date.parse(most) - Date.parse(least)) / DAY_MS;
   return days === 1 || days === WEEK_DAYS || (days > 0 && least.slice(-2) === most.slice(-2));
 }

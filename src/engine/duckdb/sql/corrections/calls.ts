@@ -1,5 +1,6 @@
 import { isSlipWithin } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
+import { isArrow, operandStart } from '../forms/arrows.ts';
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
@@ -177,7 +178,7 @@ const comparedNumber: Correct = (faulty) => {
     const all = list.flatMap((token, index) => (wordOf(token) === 'between' ? [index] : []));
     const between = all.length === 1 ? (all[0] ?? 0) : at;
     const end = wordOf(list[between - 1]) === 'not' ? between - 1 : between;
-    const start = pathStart(list, end);
+    const start = textStart(list, end);
     return start < end ? [[castOf(faulty, [start, end], 'DOUBLE')]] : [];
   }
   const isLeft = left === 'VARCHAR' && isNumeric(right);
@@ -185,7 +186,7 @@ const comparedNumber: Correct = (faulty) => {
     return [];
   let end = at;
   while (/^[=<>!]$/.test(list[end + 1]?.text ?? '')) end += 1;
-  const before: Range = [pathStart(list, at), at];
+  const before: Range = [textStart(list, at), at];
   const after: Range = [end + 1, pathEnd(list, end + 1)];
   const [text, number] = isLeft ? [before, after] : [after, before];
   const literal = isLeft ? end + 1 : at - 1;
@@ -194,6 +195,18 @@ const comparedNumber: Correct = (faulty) => {
     return [[instead(faulty, literal, literal + 1, quoteText(list[literal]?.text ?? ''))]];
   return text[1] <= text[0] || number === undefined ? [] : [[castOf(faulty, text, 'DOUBLE')]];
 };
+
+/** Where a path, a call or the text of a step into JSON, `p->>'k'`, begins that ends before an index; that index: it is something else. */
+function textStart(list: TokenList, end: number): number {
+  let start = operandStart(list, end) ?? end;
+  while (list[start]?.kind === 'string') {
+    const arrow = [start - 3, start - 2].find((at) => isArrow(list, at));
+    // A text that no arrow comes before is one of SQL.
+    if (arrow === undefined) return start === end - 1 ? end : start;
+    start = operandStart(list, arrow) ?? end;
+  }
+  return start;
+}
 
 /** An object that is compared with a number. */
 const comparedObject: Correct = (faulty) => {

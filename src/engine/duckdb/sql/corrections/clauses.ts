@@ -66,10 +66,44 @@ const grouped: Correct = (faulty) => {
   const clauses = clausesAround(list, at);
   const group = clauses.find(({ word }) => word === 'group');
   const column = said.split('"')[1] ?? '';
-  if (group !== undefined) return [[after(list, group.end - 1, `, ${written(faulty, column)}`)]];
+  const added = group && after(list, group.end - 1, `, ${written(faulty, column)}`);
+  const select = clauses.find(({ word }) => word === 'select');
+  if (added !== undefined) return [...(select === undefined ? [] : ofExtreme(faulty, select)), [added]];
   const before = clauses.findLast(({ word }) => ['select', 'from', 'where'].includes(word));
   return before === undefined ? [] : [[after(list, before.end - 1, ' GROUP BY ALL')]];
 };
+
+const DISTINCT = /^(?:select|distinct|all)$/;
+
+/** `SELECT city, name, max(temp) … GROUP BY city`: a column that is an item of its own beside max() or min() is that of its row. */
+function ofExtreme(faulty: Faulty, { start, end }: Clause): Edit[][] {
+  const { list, at } = faulty;
+  const extremes = list.slice(start, end).flatMap((token, index) => {
+    const isCall = /^(?:max|min)$/.test(wordOf(token)) && isMark(list[start + index + 1], '(');
+    return isCall ? [start + index] : [];
+  });
+  const [call] = extremes;
+  const [close, ...more] = call === undefined ? [] : list.endsOf(call + 1);
+  const isOne = extremes.every((index) => wordOf(list[index]) === wordOf(list[call ?? 0]));
+  if (call === undefined || close === undefined || more.length > 0 || !isOne || at < start || at >= end) return [];
+  let last = at;
+  while (isMark(list[last + 1], '.')) last += 2;
+  const next = list[last + 1];
+  const isItem = isMark(list[at - 1], ',') || DISTINCT.test(wordOf(list[at - 1]));
+  const isNamed = wordOf(next) === 'as';
+  if (!isItem || !(isNamed || isMark(next, ',') || last + 1 === end)) return [];
+  const extreme = `arg_${wordOf(list[call])}(${textOf(faulty, at, last + 1)}, ${textOf(faulty, call + 2, close)})`;
+  return [[instead(faulty, at, last + 1, isNamed ? extreme : `${extreme} AS ${list[last]?.text ?? ''}`)]];
+}
+
+const EXTREMES = /\barg_(max|min)\(/gi;
+
+/** What to say of a corrected text in which a column beside max() or min() is that of its row. */
+export function extremeSaid(sql: string, text: string): string | undefined {
+  const countIn = (one: string) => one.match(EXTREMES)?.length ?? 0;
+  if (countIn(text) <= countIn(sql)) return undefined;
+  return 'what stands beside max() or min() is that of the row that has it; to have a row for each instead, name it in GROUP BY';
+}
 
 /** A column as it is written at the place of the error. */
 function written({ sql, list, at }: Faulty, column: string): string {

@@ -6,6 +6,7 @@ import { nameOfToken, pathStart } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
 import { clausesAround } from './clauses.ts';
 import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+import { formatHere } from './format-codes.ts';
 
 /** Forms of other SQL dialects that are no calls: operators, joins, quotes, types. */
 
@@ -190,6 +191,17 @@ const nameOfTime: Correct = (faulty) => {
   return edits.length === 0 ? [] : [edits];
 };
 
+/** `strptime(x, 'YYYY-MM-DD')`. */
+const formatCodes: Correct = (faulty) => {
+  const [, written] = /^Could not parse string .* according to format specifier "([^"]*)"$/.exec(faulty.said) ?? [];
+  const format = quoteText(written ?? '%');
+  const here = format.includes('%') ? undefined : formatHere('', format);
+  const edits = faulty.list.flatMap(({ text }, at): Edit[] =>
+    here !== undefined && text === format ? [instead(faulty, at, at + 1, here)] : [],
+  );
+  return edits.length === 0 ? [] : [edits];
+};
+
 /** `LISTAGG(x, ',') WITHIN GROUP (ORDER BY x)`. */
 const orderedWithin: Correct = (faulty) => {
   const { said, list } = faulty;
@@ -239,6 +251,7 @@ export const CORRECT: readonly Correct[] = [
   rowsOf,
   typeName,
   nameOfTime,
+  formatCodes,
   orderedWithin,
   firstOfList,
   likeAny,

@@ -1,7 +1,16 @@
 import { isOneSlip, slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
-import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, quoteName, quoteText } from '../names.ts';
+import {
+  type FieldsThere,
+  foldName,
+  ITEM,
+  type NamedTable,
+  type Names,
+  OWN_COLUMNS,
+  quoteName,
+  quoteText,
+} from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
 import { DEFAULT_WORKSPACE, sqlPath } from '../references.ts';
 import { fieldName, isReserved } from '../syntax-hints.ts';
@@ -248,6 +257,34 @@ const ambiguous: Correct = (faulty) => {
   return [[instead(faulty, at, at + 1, one)]];
 };
 
+/** `l[:i]`, which the engine reads as a slice up to the column i. */
+const parameterInBrackets: Correct = (faulty) => {
+  const { said, list } = faulty;
+  const name = /^Referenced column "(\w+)" (?:was )?not found/.exec(said)?.[1];
+  const edits = list.flatMap((token, at): Edit[] => {
+    const isOne = isMark(list[at - 1], '[') && isMark(token, ':') && isMark(list[at + 2], ']');
+    return isOne && list[at + 1]?.text === name ? [instead(faulty, at, at + 2, `(:${name})`)] : [];
+  });
+  return edits.length === 0 ? [] : [edits];
+};
+
+/** `UNPIVOT t ON *`, which takes what each document has of its own along. */
+const unpivoted: Correct = (faulty) => {
+  const { said, list } = faulty;
+  const star = said.startsWith('Cannot unpivot columns of types ')
+    ? list.findIndex(
+        (token, at) => isMark(token, '*') && /^(?:on|columns)$/.test(wordOf(list[at - 1]) || wordOf(list[at - 2])),
+      )
+    : -1;
+  if (star === -1) return [];
+  const own = OWN_COLUMNS.join(', ');
+  const isExcluding = wordOf(list[star + 1]) === 'exclude' && isMark(list[star + 2], '(');
+  if (!isExcluding) return [[instead(faulty, star, star + 1, `* EXCLUDE (${own})`)]];
+  const excluded = list.slice(star + 3, list.closeOf(star + 2)).map((token) => foldName(nameOfToken(token) ?? ''));
+  const missing = OWN_COLUMNS.filter((name) => !excluded.includes(name));
+  return missing.length === 0 ? [] : [[instead(faulty, star + 2, star + 3, `(${missing.join(', ')}, `)]];
+};
+
 export const CORRECT: readonly Correct[] = [
   columnName,
   qualifier,
@@ -256,4 +293,6 @@ export const CORRECT: readonly Correct[] = [
   mapKey,
   spacedName,
   ambiguous,
+  parameterInBrackets,
+  unpivoted,
 ];
