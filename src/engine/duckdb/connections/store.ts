@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
-import type { Transaction } from './transactions.ts';
+import type { Transaction, TransactionOptions } from './transactions.ts';
 import type { Sql } from './writer.ts';
 
 export type { Transaction } from './transactions.ts';
@@ -28,8 +28,11 @@ export interface Store {
   /** To be called when a connection of `connect` has begun a transaction by `begin`, before anything else of that. */
   begun(connection: DuckDBConnection, begin: string): Promise<void>;
 
-  /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
-  transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;
+  /**
+   * As `Transaction`. `isAside` marks a short background write that nobody waits for, `isOne` work that is one statement: more of
+   * them might be transactions of their own.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
 
   /** As `transaction`, but only for reading. */
   read: Transaction;
