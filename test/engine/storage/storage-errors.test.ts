@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  committing,
   isCommitted,
   mayBeCommitted,
   OutcomeUnknown,
@@ -31,6 +32,25 @@ describe('the outcome of a COMMIT that failed', () => {
     ['refused after an earlier failure', EARLIER, false],
   ])('%s: mayBeCommitted()', (_, message, expected) => {
     expect(mayBeCommitted(new Error(message))).toBe(expected);
+  });
+
+  test.each([
+    ['stored, and the merge failed', LATE, 'done'],
+    ['not stored', EARLY, 'Error'],
+    ['unclear', UNCLEAR, 'OutcomeUnknown'],
+    ['refused after an earlier failure', EARLIER, 'Error'],
+  ])('of one statement alone is known as well: %s', async (_, message, expected) => {
+    const fail = () => Promise.reject(new Error(message));
+    const late: unknown[] = [];
+    const sql = committing(Object.assign(fail, { again: fail }), (error) => late.push(error));
+    for (const run of [sql, sql.again]) {
+      const outcome = await run('INSERT INTO t VALUES (1)').then(
+        () => 'done',
+        (error: Error) => error.name,
+      );
+      expect(outcome).toBe(expected);
+    }
+    expect(late).toHaveLength(expected === 'done' ? 2 : 0);
   });
 });
 

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
 import type { Answers } from './answers.ts';
-import type { Transaction } from './transactions.ts';
+import type { Transaction, TransactionOptions } from './transactions.ts';
 import type { Sql } from './writer.ts';
 
 export type { Transaction } from './transactions.ts';
@@ -32,8 +32,11 @@ export interface Store {
    */
   begun(connection: DuckDBConnection, begin: string): Promise<Answers | undefined>;
 
-  /** As `Transaction`. `isAside` marks a short background write that nobody waits for. */
-  transaction<T>(work: (sql: Sql) => Promise<T>, options?: { isAside?: boolean }): Promise<T>;
+  /**
+   * As `Transaction`. `isAside` marks a short background write that nobody waits for, `isOne` work that is one statement: more of
+   * them might be transactions of their own.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
 
   /** As `transaction`, but only for reading. */
   read: Transaction;

@@ -8,6 +8,11 @@ export const BEGIN = 'BEGIN TRANSACTION';
  */
 export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
 
+export interface TransactionOptions {
+  isAside?: boolean;
+  isOne?: boolean;
+}
+
 /** `begin` starts the transaction (default: with that alone), `commit` ends it, or rejects if it is not stored. */
 export async function inTransaction<T>(
   sql: Sql,

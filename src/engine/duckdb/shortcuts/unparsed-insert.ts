@@ -28,20 +28,12 @@ async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Pr
 /** Separates documents: a byte that JSON text never contains. */
 const SEPARATOR = 0x1e;
 
-/**
- * Inserts documents of a text without parsing them; the statements are like those of `insertDocuments`, of at most `max`
- * bytes unless a single document is longer.
- */
-export async function insertText(
-  run: Run,
-  table: Table,
-  text: Buffer,
-  documents: readonly TextDocument[],
-  { max, timeOf }: { max: number; timeOf: (document: TextDocument) => bigint },
-): Promise<void> {
+/** Documents of a text in parts, each for one statement: of at most `max` bytes unless a single document is longer. */
+export function partsOfText(documents: readonly TextDocument[], max: number): TextDocument[][] {
   // The first of a table are parsed, since nothing is known of it, and those behind them are lines.
   const parsedTo = documents.findLastIndex(({ parsed }) => parsed !== null) + 1;
   const cut = documents.length - parsedTo < LINES_MIN ? 0 : parsedTo;
+  const parts: TextDocument[][] = [];
   for (let from = 0; from < documents.length; ) {
     let size = 0;
     let to = from;
@@ -50,7 +42,21 @@ export async function insertText(
       if (to > from && (to === cut || size + end - start > max)) break;
       size += end - start;
     }
-    const some = documents.slice(from, to);
+    parts.push(documents.slice(from, to));
+    from = to;
+  }
+  return parts;
+}
+
+/** Inserts documents of a text without parsing them; the statements, one for each part, are like those of `insertDocuments`. */
+export async function insertText(
+  run: Run,
+  table: Table,
+  text: Buffer,
+  parts: readonly (readonly TextDocument[])[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  for (const some of parts) {
     if (table.shape.columns.size > 0 && areLines(text, some)) {
       const lines = text.subarray(some[0]?.start, some.at(-1)?.end);
       const ids = some.map(({ id }) => id);
@@ -58,7 +64,6 @@ export async function insertText(
       const [first = 0n] = times;
       await insertLines(run, table, lines, ids, times.every((time) => time === first) ? first : times);
     } else await insertSome(run, table, text, some, timeOf);
-    from = to;
   }
 }
 

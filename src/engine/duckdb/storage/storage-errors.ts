@@ -9,7 +9,7 @@ import {
   engineErrorText as messageOf,
 } from '../connections/engine-error.ts';
 import { heldError, isHeldError } from '../connections/held.ts';
-import type { Sql } from '../connections/writer.ts';
+import type { Run, Sql } from '../connections/writer.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
 
 /** Whether a statement failed only because the database did, or was closed to be reopened: a retry may succeed. */
@@ -52,10 +52,19 @@ export function mayBeCommitted(error: unknown): boolean {
  * may be unusable.
  */
 export async function committed(sql: Sql, onLate: (error: unknown) => void): Promise<void> {
-  await sql.again('COMMIT').catch((error: unknown) => {
+  await committing(sql, onLate).again('COMMIT');
+}
+
+/** The same for statements of which each commits; one whose error comes late has no rows. */
+export function committing(sql: Sql, onLate: (error: unknown) => void): Sql {
+  const late = (error: unknown) => {
     if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
     onLate(error);
-  });
+    return [];
+  };
+  const once: Run = (text, ...values) => sql(text, ...values).catch(late);
+  const again: Run = (text, ...values) => sql.again(text, ...values).catch(late);
+  return Object.assign(once, { again });
 }
 
 /** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */

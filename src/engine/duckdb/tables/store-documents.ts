@@ -6,7 +6,7 @@ import type { Sql, Store, Transaction } from '../connections/store.ts';
 import { idsOfLines } from '../shortcuts/id-filters.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
-import { insertNumbered, insertText } from '../shortcuts/unparsed-insert.ts';
+import { insertNumbered, insertText, partsOfText } from '../shortcuts/unparsed-insert.ts';
 import type { Shape } from '../values/shape.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { createAliasView } from './aliases.ts';
@@ -138,12 +138,11 @@ export async function storeText(
   const given = givenIds(documents, ids);
   const retyping = await mayRetype(context.transaction, before, shape, { documents: written, ids: given });
   if (retyping === 'yes') return undefined;
-  const stored = { shape, retyped: [], ids, given, lines, written, onNews };
+  const parts = partsOfText(documents, context.store.insertedBytesMax);
+  const isOne = parts.length === 1 && retyping === 'no' && finish === undefined;
+  const stored = { shape, retyped: [], ids, given, lines, written, onNews, isOne };
   const storing = store(context, before, stored, async (sql, table, timeOf, replaced) => {
-    await insertText(sql.again, table, bytes, documents, {
-      max: context.store.insertedBytesMax,
-      timeOf: ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id),
-    });
+    await insertText(sql.again, table, bytes, parts, ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id));
     // Among all documents those that were parsed may be few: only with all of them it is known.
     if (retyping !== 'no' && !(await areOfMajority((work) => work(sql), table, retyping))) throw new OtherMajority();
     await finish?.(sql, table, replaced);
@@ -194,6 +193,8 @@ interface Stored {
   /** The documents that may have widened the shape, or have strays, in order. */
   written: readonly Written[];
   onNews: OnFieldNews | undefined;
+  /** Whether they are inserted by one statement, and nothing else is done (default: no). */
+  isOne?: boolean;
 }
 
 /**
@@ -204,7 +205,7 @@ interface Stored {
 async function store(
   context: WritesContext,
   before: Table,
-  { shape, retyped, ids, given = ids, lines, written, onNews }: Stored,
+  { shape, retyped, ids, given = ids, lines, written, onNews, isOne: insertsOnce = false }: Stored,
   insert: (
     sql: Sql,
     table: Table,
@@ -212,7 +213,7 @@ async function store(
     existed: ReadonlyMap<string, bigint>,
   ) => Promise<void>,
 ): Promise<Map<string, bigint>> {
-  const { catalog, locks, transaction } = context;
+  const { catalog, locks } = context;
   const { knownIds } = context.shortcuts;
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
@@ -223,14 +224,17 @@ async function store(
   else knownIds.addLines(before.id, lines);
   const run = async () => {
     let isFirst = false;
-    const stored = await transaction(async (sql) => {
+    const mayBeFirst = before.shape.columns.size === 0;
+    const isOne = insertsOnce && !isWider && !mayBeFirst && sought.length === 0;
+    const work = async (sql: Sql) => {
       if (isWider) await alterTable(sql, context, before, { after: table, retyped });
-      isFirst = before.shape.columns.size === 0 && (await isEmpty(sql, table));
+      isFirst = mayBeFirst && (await isEmpty(sql, table));
       const isNew = isFirst || sought.length === 0;
       const existed = isNew ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
       await insert(sql, table, existed.size === 0 ? () => now : (id) => existed.get(id) ?? now, existed);
       return existed;
-    });
+    };
+    const stored = await context.store.transaction(work, { isOne });
     if (isFirst) knownIds.begin(before.id, ids, lines);
     knownIds.stored(before.id, lines === undefined ? ids.length : lineCount(lines));
     return stored;
