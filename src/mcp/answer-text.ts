@@ -57,6 +57,8 @@ function rowsText(data: Table): string {
 /** How many rows or records there are, and which of them these are. */
 function countText(shown: readonly unknown[], { total, at_least: atLeast, offset = 0 }: Data): string {
   const all = total ?? atLeast ?? shown.length;
+  if (Number(offset) > 0 && shown.length === 0)
+    return `(0 from ${offset}: ${atLeast === undefined ? 'the result ends' : 'what is kept ends'} at ${all})`;
   const from = Number(offset) > 0 ? `${offset} to ${Number(offset) + shown.length - 1}` : `${shown.length}`;
   if (Number(offset) === 0 && atLeast === undefined && all === shown.length) return `(${all})`;
   return `(${from} of ${atLeast === undefined ? '' : 'at least '}${all})`;

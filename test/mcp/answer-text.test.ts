@@ -80,6 +80,7 @@ describe('answerText()', () => {
     expect(count({ total: 9 })).toBe('(2 of 9)');
     expect(count({ at_least: 1_000 })).toBe('(2 of at least 1000)');
     expect(count({ total: 9, offset: 4 })).toBe('(4 to 5 of 9)');
+    expect(count({ total: 9, offset: 20, rows: [] })).toBe('(0 from 20: the result ends at 9)');
   });
 
   it('cuts the types of nested columns, whose values show them', () => {

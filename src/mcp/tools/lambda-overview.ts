@@ -1,6 +1,6 @@
 import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
-import type { QueryLambda } from '../../contract/lambdas.ts';
+import type { QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import { cut } from '../../contract/text.ts';
 import { visibleText } from '../../contract/visible.ts';
 import { oneLine } from '../answer-text.ts';
@@ -27,8 +27,11 @@ const OPERATIONS = new Set(['listLambdas', 'listWorkspaceLambdas', 'listCollecti
 /** Whether an operation answers lambdas, as `presentLambdas` tells them. */
 export const listsLambdas = (operation: string): boolean => OPERATIONS.has(operation);
 
-/** The lambdas in one line each. */
-export function presentLambdas(lambdas: readonly QueryLambda[]): Fenced {
+/** A lambda, or one of its versions. */
+type Listed = QueryLambda | QueryLambdaVersion;
+
+/** The lambdas, or the versions, in one line each. */
+export function presentLambdas(lambdas: readonly Listed[]): Fenced {
   const chars = Math.min(SQL_CHARS_MAX, Math.floor(SQL_CHARS / Math.max(1, Math.min(LISTED_MAX, lambdas.length))));
   const room = new Room(BUDGET);
   const lines: string[] = [];
@@ -49,17 +52,22 @@ export function presentLambdas(lambdas: readonly QueryLambda[]): Fenced {
   };
 }
 
-function fullName({ workspace, name }: QueryLambda): string {
+function fullName({ workspace, name }: Listed): string {
   return lineText([workspace, name].map((part) => identifier(part ?? '')).join('.'));
 }
 
-/** `ws.name (3 versions, the latest of 2026-11-25T04:44Z): "Sales by day"; :since date = "2026-01-01"; SELECT …`. */
-function lineOf(lambda: QueryLambda, chars: number): string {
-  const { version_count: versions, latest_version: latest } = lambda;
-  const { description, sql, state, created_at: changed } = latest ?? {};
+/**
+ * `ws.name (3 versions, the latest of 2026-11-25T04:44Z): "Sales by day"; :since date = "2026-01-01"; SELECT …`; of a version
+ * `ws.name (version 0a1b2c3d, of 2026-11-25T04:44Z): …`.
+ */
+function lineOf(lambda: Listed, chars: number): string {
+  const { version_count: versions, latest_version: latest } = lambda as QueryLambda;
+  const isVersion = latest === undefined && 'version' in lambda;
+  const shown: Partial<QueryLambdaVersion> = isVersion ? lambda : (latest ?? {});
+  const { description, sql, state, created_at: changed } = shown;
   const facts = [
-    counted(versions ?? 1, 'versions'),
-    ...(changed ? [`the latest of ${changed.slice(0, 16)}Z`] : []),
+    isVersion ? `version ${lineText(shown.version ?? '')}` : counted(versions ?? 1, 'versions'),
+    ...(changed ? [`${isVersion ? '' : 'the latest '}of ${changed.slice(0, 16)}Z`] : []),
     ...(state && state !== 'ACTIVE' ? [state] : []),
   ];
   const defaults = (sql?.default_parameters ?? []).map(({ name: parameter, type, value }) => {

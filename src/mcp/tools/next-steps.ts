@@ -29,10 +29,11 @@ function listThem(row: Row, { message, details }: ApiError): string | undefined 
   const key = details.messageKey as NotFoundKey;
   const last = pathParameters(path).at(-1);
   // The same key stands for a lambda and its version.
-  const isVersion = last === 'version' && message.includes('" (version "');
+  const isVersion = key === 'QUERY_NOT_FOUND' && message.includes('" (version "');
   if (isVersion && row === contract.executeLambdaVersion && message.includes('" is a tag: '))
     return `Run what a tag is on with ${toolName('executeLambdaTag')}.`;
-  const lister = (isVersion ? undefined : LISTERS[key]) ?? (last === undefined ? undefined : listerOf(path, last));
+  const lister =
+    (isVersion ? 'listLambdaVersions' : LISTERS[key]) ?? (last === undefined ? undefined : listerOf(path, last));
   if (lister === undefined) return undefined;
   const make = key === 'WORKSPACE_NOT_FOUND' && (effect === 'create' || effect === 'update');
   const list = `List what exists with ${toolName(lister)} and use one of those names`;

@@ -1,7 +1,7 @@
 import type { Collection } from '../../contract/collections.ts';
 import type { WriteResult } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { QueryLambda } from '../../contract/lambdas.ts';
+import type { QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
 import { holdsSecret } from '../../contract/secret.ts';
 import { shownEscape } from '../../contract/visible.ts';
@@ -70,7 +70,7 @@ function toolOf(rowTool: RowTool): Tool {
       const answer = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
       const told = await lambdasShown(rowTool.operation, context, input, answer);
       if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
-      if (listsLambdas(rowTool.operation)) return presentLambdas(told as QueryLambda[]);
+      if (listsLambdas(rowTool.operation)) return presentLambdas(told as (QueryLambda | QueryLambdaVersion)[]);
       if (rowTool.kind === 'list') {
         const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);
         return presentList(Array.isArray(told) ? told : [], BUDGET, mask);

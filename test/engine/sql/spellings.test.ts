@@ -10,6 +10,46 @@ afterAll(() => fixture.close());
 
 const rowOf = async (sql: string) => (await fixture.rows(sql))[0];
 
+describe('a parameter that is text with an offset is cast as a literal of it', () => {
+  const at = (value: string, type = 'string') => [{ name: 'x', type, value } as const];
+  const written = '2026-04-15T08:00:00+02:00';
+  const moment = '2026-04-15T06:00:00.000000Z';
+  const cases: [string, unknown[]][] = [
+    [
+      'SELECT CAST(:x AS TIMESTAMP), TRY_CAST( : x AS timestamp), :x::timestamp, $x :: TIMESTAMP',
+      Array(4).fill(moment),
+    ],
+    ['SELECT CAST(:x AS DATETIME), :x::datetime', Array(2).fill('2026-04-15T06:00:00.000000')],
+    [`SELECT CAST('${written}' AS DATETIME), DATETIME '${written}'`, Array(2).fill('2026-04-15T06:00:00.000000')],
+    [
+      `SELECT TIMESTAMPTZ '${moment}' >= CAST(:X AS TIMESTAMP), {'a':x::timestamp} FROM (SELECT '${written}' AS x)`,
+      [true, { a: '2026-04-15T08:00:00.000000' }],
+    ],
+  ];
+  test.each(cases)('%s', async (sql, row) => {
+    expect(await fixture.rows(sql, { parameters: at(written) })).toEqual([row]);
+  });
+
+  test('which a look shows each time, and nothing else changes', async () => {
+    const sql = 'SELECT CAST(:x AS TIMESTAMP)';
+    const plain = '2026-04-15T08:00:00';
+    const rowsOf = async (value: string, type?: string) =>
+      (await fixture.rows(sql, { parameters: at(value, type) }))[0];
+    for (let time = 0; time < 2; time++) {
+      expect(await rowsOf(plain)).toEqual([`${plain}.000000`]);
+      expect(await rowsOf(written)).toEqual([moment]);
+      expect(await rowsOf(written, '')).toEqual([moment]);
+      expect(await rowsOf(written, 'datetime')).toEqual(['2026-04-15T06:00:00.000000']);
+    }
+  });
+
+  test('behind the name of a type it is told how to', async () => {
+    const correctedSql = 'SELECT CAST(:x AS TIMESTAMP) AS c';
+    const failed = fixture.rows('SELECT TIMESTAMP :x AS c', { parameters: at(written) });
+    await expect(failed).rejects.toMatchObject({ details: { correctedSql } });
+  });
+});
+
 describe('casts to INT, INTEGER, FLOAT and REAL', () => {
   const cases: [string, unknown[]][] = [
     ["SELECT TRY_CAST('9780439023481' AS integer), '9780439023481'::INT", [9780439023481, 9780439023481]],

@@ -159,6 +159,15 @@ describe('changeDocuments() and restoreDocuments() tell', () => {
       strays: [{ path: '"n"', example: { id: 'b', value: 'text' } }],
     });
 
+    // It is there already; only what another change brings is told.
+    await add(...['c', 'd', 'e', 'f'].map((_id) => ({ _id, n: 3 })));
+    const change = (fields: JsonObject, ...ids: string[]) =>
+      told((tell) => engine.changeDocuments('t', ids, (document) => ({ ...document, ...fields }), undefined, tell));
+    expect(await change({ m: 1 }, 'b', 'b')).toBeUndefined();
+    expect(await change({ n: 'two' }, 'a', 'b')).toMatchObject({ strays: [{ count: 1, example: { id: 'a' } }] });
+    expect(await change({ n: 'three' }, 'b')).toMatchObject({ strays: [{ count: 1, example: { id: 'b' } }] });
+    await change({ n: 1 }, 'a');
+
     const record = { do: 'putRecord' as const, kind: 'trash', key: 'k', value: {} };
     await engine.deleteDocuments('t', ['a'], { trash: 'k', record: () => record });
     await engine.commit([

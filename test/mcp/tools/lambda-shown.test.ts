@@ -71,6 +71,20 @@ it('lists as many lambdas as an answer may have, and names of the others', () =>
   expect(next).toContain(`${300 - Number(listed)} are left out`);
 });
 
+it('says of a lambda and of a version alike that its SQL does not bind', () => {
+  const version = {
+    workspace: 'ws',
+    name: 'big',
+    version: '0a1b2c3d',
+    state: 'INVALID_SQL',
+    sql: { query: 'SELECT x' },
+  };
+  const lambda = { workspace: 'ws', name: 'big', version_count: 2, latest_version: version };
+  const textOf = (one: unknown) => presentLambdas([one as QueryLambda]).text;
+  expect(textOf(version)).toBe('ws.big (version 0a1b2c3d, INVALID_SQL): SELECT x\n(1)');
+  expect(textOf(lambda)).toBe('ws.big (2 versions, INVALID_SQL): SELECT x\n(1)');
+});
+
 it('lists lambdas in a line each: what each is for, its parameters and its SQL', async () => {
   const lambda = { ...LAMBDA, lambda: 'per_day' };
   const query = 'SELECT :day AS day -- as it is\nFROM (SELECT 1) AS t';

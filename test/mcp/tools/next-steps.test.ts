@@ -30,9 +30,8 @@ describe('nextStepFor()', () => {
 
   it('tells a version that is missing from its lambda', () => {
     const message = 'Query Lambda "a" (version "b") not found in workspace "c".';
-    expect(step('getLambdaVersion', 'not_found', 'QUERY_NOT_FOUND', message)).toContain(
-      'with list_lambda_versions and',
-    );
+    for (const operation of ['getLambdaVersion', 'tagLambdaVersion'] as const)
+      expect(step(operation, 'not_found', 'QUERY_NOT_FOUND', message)).toContain('with list_lambda_versions and');
   });
 
   it.each<Operation>(['createCollection', 'createLambda', 'addDocuments'])(

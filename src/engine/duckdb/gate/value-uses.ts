@@ -23,6 +23,7 @@ import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, notIns } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
+import { soughtFields } from './sought-fields.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -97,6 +98,7 @@ export interface ValueUses {
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
+  sought: readonly Origin[];
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
 }
@@ -127,7 +129,14 @@ interface Walk extends AlikeUses, DayUses {
 }
 
 const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], moments: [], equalities: [], groups: [] });
-export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), orders: [], notIns: [], wholeDays: [], joinedKeys: [] };
+export const NO_USES: Omit<ValueUses, 'json'> = {
+  ...noneYet(),
+  orders: [],
+  notIns: [],
+  sought: [],
+  wholeDays: [],
+  joinedKeys: [],
+};
 
 /** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
@@ -169,6 +178,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const { found: orders, mixed, equalities, groups } = walk;
   const others = {
     notIns: notIns(tree, relations),
+    sought: soughtFields(tree, relations),
     wholeDays: wholeDays(tree, relations),
     joinedKeys: joinedKeys(tree, relations),
   };

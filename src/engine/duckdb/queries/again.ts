@@ -40,13 +40,14 @@ export function isUnparsed(error: Error): boolean {
 /**
  * Attempts the statement of a text, and again as long as the first of the `ways` that an error is for knows another. If
  * that knows none, the error is the first of a statement that could be parsed, since later ones are of what nobody wrote.
- * `known` gives the statement of a text if it has been read before.
+ * `moments`: see `Spelled`; `known` gives the statement of a text if it has been read before with the same.
  */
 export async function attemptAgain<T>(
   connection: DuckDBConnection,
   text: string,
   ways: readonly Way[],
   attempt: (statement: Statement, sql: string) => Promise<T>,
+  moments: ReadonlySet<string> = new Set(),
   known: (sql: string) => Statement | undefined = () => undefined,
 ): Promise<T> {
   let current: Attempt = { sql: text, second: new Set(), statement: undefined, errors: [] };
@@ -54,7 +55,7 @@ export async function attemptAgain<T>(
     const { sql, second, errors } = current;
     let { statement } = current;
     try {
-      statement ??= (second.size === 0 ? known(sql) : undefined) ?? (await readStatement(sql, second));
+      statement ??= (second.size === 0 ? known(sql) : undefined) ?? (await readStatement(sql, { second, moments }));
       return await attempt(statement, sql);
     } catch (error) {
       if (!(error instanceof Error)) throw error;

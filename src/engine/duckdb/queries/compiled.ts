@@ -79,7 +79,7 @@ export async function compile(
   second?: ReadonlySet<number>,
 ): Promise<Compiled> {
   try {
-    const statement = await readStatement(SELECT + expression.sql, second);
+    const statement = await readStatement(SELECT + expression.sql, second && { second });
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);

@@ -26,7 +26,7 @@ import { type FieldReading, readApartSaid, readingOf } from './looks/readings.ts
 import { dataOf } from './looks/samples.ts';
 import { narrowParameters } from './narrow-parameters.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { bindParameters } from './parameters.ts';
+import { bindParameters, momentsOf } from './parameters.ts';
 import { check } from './run-statement.ts';
 import { secondSpellings, tokenAt } from './spellings.ts';
 import { requireCasts, timeCasts } from './time-casts.ts';
@@ -90,7 +90,7 @@ async function byName(sql: string, meaning: Meaning): Promise<Reading | undefine
 async function openedOf(sql: string, { names, connection, signal }: Meaning): Promise<Opened[]> {
   try {
     await resume(connection);
-    return [await open(connection, await readStatement(sql, new Set()), names, signal)];
+    return [await open(connection, await readStatement(sql), names, signal)];
   } catch {
     return [];
   }
@@ -263,13 +263,19 @@ async function boundOf(sql: string, { names, parameters, connection, signal }: M
   try {
     await resume(connection);
     const ways = [objectsAsMaps(), timeCasts, narrowParameters(parameters), secondSpellings];
-    return await attemptAgain(connection, sql, ways, async (written) => {
-      const values = bindParameters(written.parameters, parameters, true);
-      const passed = await open(connection, written, names, signal);
-      requireCasts(passed, values);
-      await check(connection, passed, values, signal);
-      return passed;
-    });
+    return await attemptAgain(
+      connection,
+      sql,
+      ways,
+      async (written) => {
+        const values = bindParameters(written.parameters, parameters, true);
+        const passed = await open(connection, written, names, signal);
+        requireCasts(passed, values);
+        await check(connection, passed, values, signal);
+        return passed;
+      },
+      momentsOf(parameters),
+    );
   } catch (error) {
     return isOfSql(error) ? error : null;
   }

@@ -3,7 +3,7 @@ import { between } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { edited } from '../sql/corrections/faulty.ts';
 import { type Edit, isMark } from '../sql/forms/edit.ts';
-import { endsOperand } from '../sql/placeholders.ts';
+import { parameterAt } from '../sql/placeholders.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
 import { type Failed, isOfSql, type Way } from './again.ts';
 import { bindParameters } from './parameters.ts';
@@ -28,7 +28,7 @@ export function narrowParameters(parameters: readonly Parameter[]): Way {
     return places.flatMap(([first, behind]) => {
       const [start = 0, end = 0] = [list[first]?.start, list[behind - 1]?.end];
       const written = sql.slice(start, end);
-      const name = written.slice(1);
+      const name = written.slice(1).trim();
       const isWide = bindParameters([name], parameters, true).get(name)?.type.typeId === DuckDBTypeId.BIGINT;
       return isWide ? [{ start, end, text: `CAST(${written} AS INT4)` }] : [];
     });
@@ -55,7 +55,7 @@ function argumentsOf(list: TokenList, call: string): Range[] {
     if (found.length !== given.length) return [];
     const last = found.findLast(([start, end], at) => {
       const [type = 0, behind = 0] = given[at] ?? [];
-      return behind === type + 1 && types[type]?.text === 'BIGINT' && parameterAt(list, start) === end;
+      return behind === type + 1 && types[type]?.text === 'BIGINT' && behindParameter(list, start) === end;
     });
     return last === undefined ? [] : [last];
   });
@@ -69,8 +69,8 @@ function argumentsIn(list: TokenList, open: number): Range[] {
 /** The parameters on both sides of an operator that are not part of an operand. */
 function besideOperator(list: TokenList, operator: number): Range[] {
   if (operator === -1) return [];
-  const end = parameterAt(list, operator + 1);
-  const start = [operator - 1, operator - 2].find((at) => parameterAt(list, at) === operator) ?? -1;
+  const end = behindParameter(list, operator + 1);
+  const start = [operator - 1, operator - 2].find((at) => behindParameter(list, at) === operator) ?? -1;
   const right = end === -1 || BINDS.test(list[end]?.text ?? '') ? [] : [[operator + 1, end] as const];
   const left = start === -1 || BINDS.test(list[start - 1]?.text ?? '') ? [] : [[start, operator] as const];
   return [...left, ...right];
@@ -80,9 +80,4 @@ function besideOperator(list: TokenList, operator: number): Range[] {
 const BINDS = /^(?:[*/%^:.[]|::|\/\/|\*\*)$/;
 
 /** Index behind the parameter that begins at a token; -1: none does. */
-function parameterAt(list: TokenList, at: number): number {
-  const [token, next] = [list[at], list[at + 1]];
-  if (token?.kind === 'parameter') return at + 1;
-  const isNamed = isMark(token, ':') && next?.start === token?.end && /^(?:word|number)$/.test(next?.kind ?? '');
-  return isNamed && !endsOperand(list[at - 1]) ? at + 2 : -1;
-}
+const behindParameter = (list: TokenList, at: number) => parameterAt(list, at)?.end ?? -1;

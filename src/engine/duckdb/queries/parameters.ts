@@ -18,6 +18,7 @@ import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../con
 import { cut, isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { type Unit, unitOf } from '../sql/corrections/epochs.ts';
+import { hasOffset } from '../sql/forms/casts.ts';
 import { foldName } from '../sql/names.ts';
 import { nodesIn, nodesOf, textOf } from '../sql/tree.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
@@ -235,6 +236,13 @@ export function unitWarnings(used: readonly string[], given: readonly Parameter[
       `Parameter "${name}" is ${new Date(Number(micros / 1_000n)).toISOString()}: a timestamp counts microseconds. If these are ${unit}, give ${micros * factor}, or ISO text.`,
     ];
   });
+}
+
+/** Names, in lower case, of the parameters that are text of a time with an offset. */
+export function momentsOf(given: readonly Parameter[]): ReadonlySet<string> {
+  const isMoment = ({ type = '', value }: Parameter) =>
+    (type === '' || type === 'string') && typeof value === 'string' && hasOffset(value);
+  return new Set(given.filter(isMoment).map(({ name }) => name.replace(/^[:$]/, '').toLowerCase()));
 }
 
 /** What is to be said of `x IN (:list)`, which fails once it runs. */

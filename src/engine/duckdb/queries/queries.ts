@@ -20,7 +20,7 @@ import { lookAt, lookWithoutData } from './looks/looks.ts';
 import { dataOf } from './looks/samples.ts';
 import { narrowParameters } from './narrow-parameters.ts';
 import { objectsAsMaps } from './object-maps.ts';
-import { bindParameters, listsInIn, unitWarnings } from './parameters.ts';
+import { bindParameters, listsInIn, momentsOf, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
@@ -211,8 +211,11 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
   const { connection, signal, queuedMicros } = turn;
   const { parameters = [] } = request;
   let passed: Opened | undefined;
+  const moments = momentsOf(parameters);
+  // No text that is sent can be that of another with moments: NUL is refused.
+  const keyOf = (sql: string) => (moments.size === 0 ? sql : `${sql}\0${[...moments].sort()}`);
   const knownIn = (sql: string) => {
-    passed = known.try(sql);
+    passed = known.try(keyOf(sql));
     return passed?.statement;
   };
   const attempt = async (written: Statement, sql: string) => {
@@ -233,7 +236,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
       (lookup && (await runLookup(connection, lookup, reading, signal))) ??
       (await runStatement(connection, opened, reading, signal));
     // Those of another type need no cast.
-    if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
+    if (written.timeCasts.length === 0 || values.size === 0) known.add(keyOf(sql), opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
     const asked = { ...read, sql, values, data: dataOf(names, connection) };
     const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
@@ -241,7 +244,7 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   };
-  return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, knownIn);
+  return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, moments, knownIn);
 }
 
 /** What is to be told of how a statement was read, and of the parameters that it was given. */
@@ -272,10 +275,12 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       await check(connection, passed, values, signal);
       return passed;
     };
-    const bound = await attemptAgain(connection, sql, ways, bind).catch(async (error: unknown) => {
-      if (mayMiss && opened !== undefined) return toUnbound(error);
-      throw await withCorrection(parts, request, error, { connection, signal });
-    });
+    const bound = await attemptAgain(connection, sql, ways, bind, momentsOf(parameters)).catch(
+      async (error: unknown) => {
+        if (mayMiss && opened !== undefined) return toUnbound(error);
+        throw await withCorrection(parts, request, error, { connection, signal });
+      },
+    );
     const { statement, passed } = 'passed' in bound ? bound : (opened as unknown as Opened);
     const { tables, missing } = passed;
     return {

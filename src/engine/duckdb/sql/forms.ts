@@ -56,13 +56,19 @@ function nextPair(sql: string, from: number): { start: number; end: number } | n
 
 type Form = (read: Reading, index: number) => Edit[];
 
+/** What decides how a text is spelled beside the text itself. */
+export interface Spelled {
+  /** Where those words with two spellings begin that get the second one, in UTF-16 units. */
+  second: ReadonlySet<number>;
+  /** The parameters, in lower case, of which the value is a time with an offset, as text. */
+  moments: ReadonlySet<string>;
+}
+
 /** What the forms are found in. */
-interface Reading {
+interface Reading extends Spelled {
   sql: string;
   list: TokenList;
   clauses: Clauses;
-  /** Where words with two spellings have the second one. */
-  second: ReadonlySet<number>;
 }
 
 const cast: Form = ({ list, second }, index) => castEdits(list, index, ({ start }) => second.has(start));
@@ -71,6 +77,7 @@ const inList =
   (edits: (list: TokenList, index: number) => Edit[]): Form =>
   ({ list }, index) =>
     edits(list, index);
+const moment: Form = ({ list, moments }, index) => momentEdits(list, index, moments);
 const parsed: Form = ({ list }, index) => formatEdits(list, index, parseFormat);
 const written: Form = ({ list }, index) => formatEdits(list, index, writtenFormat);
 
@@ -102,7 +109,8 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['least', inList(extremeEdits)],
   ['date', inList(dateEdits)],
   ['time', ({ list }, index) => [...dateEdits(list, index), ...shortTimeEdits(list, index)]],
-  ['timestamp', inList(momentEdits)],
+  ['timestamp', moment],
+  ['datetime', moment],
   ['undefined', inList(undefinedEdits)],
   ['length', lengthOf],
   ...['cast', 'try_cast', 'static_cast', 'try_static_cast'].map((word) => [word, cast] as const),
@@ -126,11 +134,11 @@ function isTableName(list: TokenList, index: number): boolean {
   return wordOf(list[next]) === 'as' && isQuery;
 }
 
-async function editsOf(sql: string, second: ReadonlySet<number>): Promise<Edit[]> {
+async function editsOf(sql: string, { second, moments }: Spelled): Promise<Edit[]> {
   const list = tokenList(sql);
   const edits: Edit[] = [];
   const keys = new Map<number, number>();
-  const reading: Reading = { sql, list, clauses: new Clauses(), second };
+  const reading: Reading = { sql, list, clauses: new Clauses(), second, moments };
   await restFor(sql);
   for (let index = 0; index < list.length; index++) {
     const token = list[index] as Token;
@@ -155,12 +163,12 @@ export interface OwnForms {
 /**
  * The text as the engine spells it. Some words have two spellings there: a cast to INT is one of 64 bits or as it is
  * written, LENGTH is the engine's own or counts the keys of an object, and any other is that word alone or with AS before
- * it. `second` has where those words begin that get the
- * second one, in UTF-16 units.
+ * it.
  */
-export async function ownForms(text: string, second: ReadonlySet<number> = new Set()): Promise<OwnForms> {
+export async function ownForms(text: string, spelled: Partial<Spelled> = {}): Promise<OwnForms> {
   const sql = withoutBackticks(text);
-  const edits = second.size > 0 || MAY_HAVE_FORMS.test(sql) ? await editsOf(sql, second) : [];
+  const { second = new Set(), moments = new Set() } = spelled;
+  const edits = second.size > 0 || MAY_HAVE_FORMS.test(sql) ? await editsOf(sql, { second, moments }) : [];
   if (edits.length === 0) return { sql, originOf: (offset) => offset };
   const parts: string[] = [];
   /** New pieces, as byte offsets in the new text, with what they replaced in the original. */

@@ -1,4 +1,6 @@
 import type { ApiError } from '../../../contract/errors.ts';
+import { isMark } from './forms/edit.ts';
+import type { TokenList } from './token-list.ts';
 import type { Token } from './tokens.ts';
 
 /** Words followed by an operand, so that a colon there begins a parameter however it is spaced. */
@@ -19,6 +21,15 @@ export function endsOperand(token: Token | undefined): boolean {
   if (token === undefined) return false;
   if (token.kind === 'punctuation') return ')]}'.includes(token.text);
   return token.kind !== 'word' || !BEFORE_OPERAND.has(token.text.toLowerCase());
+}
+
+/** The name, in lower case, of the parameter that begins at a token, and the index behind it. */
+export function parameterAt(list: TokenList, at: number): { name: string; end: number } | undefined {
+  const [token, next] = [list[at], list[at + 1]];
+  if (token?.kind === 'parameter') return { name: token.text.slice(1).toLowerCase(), end: at + 1 };
+  if (!isMark(token, ':') || (next?.kind !== 'word' && next?.kind !== 'number') || endsOperand(list[at - 1]))
+    return undefined;
+  return { name: next.text.toLowerCase(), end: at + 2 };
 }
 
 function bracketOf(token: Token, before: Token | undefined): Bracket {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/errors.ts';
 import { restFor } from '../../../contract/turns/turns.ts';
 import { parsedTokens } from './expansion.ts';
-import { ownForms } from './forms.ts';
+import { ownForms, type Spelled } from './forms.ts';
 import { checkGroups } from './group-by.ts';
 import { replacePlaceholders } from './placeholders.ts';
 import { type TokenList, tokenList } from './token-list.ts';
@@ -161,9 +161,9 @@ function plainSpaces(sql: string): string {
 
 /**
  * Reads the caller's SQL text: finds parameters and EXPLAIN, and refuses text that is empty, too long, nested too
- * deeply or not text. Throws `query_error`. `second`: see `ownForms`.
+ * deeply or not text. Throws `query_error`.
  */
-export async function readStatement(text: string, second?: ReadonlySet<number>): Promise<Statement> {
+export async function readStatement(text: string, spelled?: Partial<Spelled>): Promise<Statement> {
   if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
     throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
   }
@@ -173,7 +173,7 @@ export async function readStatement(text: string, second?: ReadonlySet<number>):
   const spaced = plainSpaces(original.toString());
   checkCount(spaced);
   await restFor(text);
-  const { sql: caller, originOf } = await ownForms(spaced, second);
+  const { sql: caller, originOf } = await ownForms(spaced, spelled);
   await restFor(text);
   const bytes = Buffer.from(caller);
   const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));

@@ -6,21 +6,22 @@ import { changedIn } from '../values/paths.ts';
 import { isMapShape, kindOf, type Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
-import { fieldOf, pathText, straysIn, type Written } from './places.ts';
+import { type Earlier, fieldOf, pathText, straysIn, type Written } from './places.ts';
 
 /** Maximum number of fields that are named. */
 const FIELDS_MAX = 5;
 
-/** The news of a write that made a table's shape `after`; undefined: none. */
+/** The news of a write that made a table's shape `after`; undefined: none. `earlier`: see `straysIn`. */
 export async function fieldNewsOf(
   before: TableShape,
   after: TableShape,
   documents: readonly Written[],
+  earlier?: Earlier['documents'],
 ): Promise<FieldNews | undefined> {
   // What was JSON had no type.
   const changes = typeChanges(before, after).filter((change) => change.before !== 'JSON');
   const spellings = newSpellings(after, before);
-  const strays = await straysIn(after.columns, documents);
+  const strays = await straysIn(after.columns, documents, earlier && { columns: before.columns, documents: earlier });
   if (changes.length === 0 && spellings.length === 0 && strays.length === 0) return undefined;
   return {
     changed: changes.length,

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../../../contract/json/json.ts';
 import { placeOf } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldsThere, foldName, ID_COLUMN, ITEM, quoteName, TIME_COLUMN } from '../sql/names.ts';
@@ -150,26 +150,44 @@ export interface StraysAt {
   first: { id: string; value: JsonValue };
 }
 
-/** The strays of a write by their paths, those with the most first; without those that are only spelled otherwise. */
+/** Documents that were stored with strays before a write, as they were, by id; and the columns that they were in. */
+export interface Earlier {
+  columns: ReadonlyMap<string, Shape>;
+  documents: ReadonlyMap<string, () => JsonObject>;
+}
+
+/**
+ * The strays of a write by their paths, those with the most first; without those that are only spelled otherwise, and those
+ * that were strays in `earlier` already.
+ */
 export async function straysIn(
   columns: ReadonlyMap<string, Shape>,
   documents: readonly Written[],
+  earlier?: Earlier,
 ): Promise<StraysAt[]> {
   const pace = createPace();
   const found = new Map<string, StraysAt>();
   for (const { id, fields, hasStrays } of documents) {
     if (!hasStrays) continue;
+    const known = earlier && knownStrays(earlier, id);
     for (const [place, value] of split(fields, columns, Number.POSITIVE_INFINITY).strays) {
       const path = pathOf(place, columns);
       const shape = shapeAt(columns, path);
       if (isTypedShape(shape) && typedIn(value, shape) !== undefined) continue;
       const text = pathText(path);
-      const known = found.get(text) ?? { path, count: 0, first: { id, value } };
-      known.count += 1;
-      found.set(text, known);
+      if (known?.has(text + stringifyJson(value))) continue;
+      const at = found.get(text) ?? { path, count: 0, first: { id, value } };
+      at.count += 1;
+      found.set(text, at);
     }
     const turn = pace();
     if (turn !== undefined) await turn;
   }
   return [...found.values()].sort((a, b) => b.count - a.count);
+}
+
+/** The paths and values of the strays that a document had. */
+function knownStrays({ columns, documents }: Earlier, id: string): Set<string> {
+  const { strays } = split(documents.get(id)?.() ?? {}, columns, Number.POSITIVE_INFINITY);
+  return new Set([...strays].map(([place, value]) => pathText(pathOf(place, columns)) + stringifyJson(value)));
 }

@@ -27,7 +27,7 @@ import { deleteRows, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
 import { areOfMajority, mayRetype, withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
-import type { Written } from './places.ts';
+import type { Earlier, Written } from './places.ts';
 import { emptySteps, refit } from './retype.ts';
 import { createView } from './views.ts';
 
@@ -60,6 +60,8 @@ interface Storing {
   /** In the same transaction; given the table as it is then, and the event times of the documents that were replaced, by id. */
   finish?: (sql: Sql, table: Table, existed: ReadonlyMap<string, bigint>) => Promise<void>;
   onNews?: OnFieldNews | undefined;
+  /** The documents that had strays before, as they were, if these are changed: of the same strays there is no news. */
+  earlier?: Earlier['documents'];
 }
 
 /** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
@@ -67,11 +69,11 @@ export async function storeDocuments(
   context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
-  { finish, onNews }: Storing = {},
+  { finish, onNews, earlier }: Storing = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   const { shape, retyped, written } = await fitting(context.transaction, before, documents);
-  const stored = { shape, retyped, ids: documents.map(({ id }) => id), written, onNews };
+  const stored = { shape, retyped, ids: documents.map(({ id }) => id), written, onNews, earlier };
   return store(context, before, stored, async (sql, table, timeOf, existed) => {
     const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
@@ -195,6 +197,7 @@ interface Stored {
   onNews: OnFieldNews | undefined;
   /** Whether they are inserted by one statement, and nothing else is done (default: no). */
   isOne?: boolean;
+  earlier?: Earlier['documents'] | undefined;
 }
 
 /**
@@ -205,7 +208,7 @@ interface Stored {
 async function store(
   context: WritesContext,
   before: Table,
-  { shape, retyped, ids, given = ids, lines, written, onNews, isOne: insertsOnce = false }: Stored,
+  { shape, retyped, ids, given = ids, lines, written, onNews, earlier, isOne: insertsOnce = false }: Stored,
   insert: (
     sql: Sql,
     table: Table,
@@ -239,7 +242,7 @@ async function store(
     knownIds.stored(before.id, lines === undefined ? ids.length : lineCount(lines));
     return stored;
   };
-  const news = onNews && (await fieldNewsOf(before.shape, shape, written));
+  const news = onNews && (await fieldNewsOf(before.shape, shape, written, earlier));
   const tell = () => (news === undefined ? undefined : onNews?.(news));
   if (!isWider) {
     const existed = await run();

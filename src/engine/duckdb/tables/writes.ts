@@ -262,11 +262,14 @@ async function changeDocuments(
   const { transaction, shortcuts } = context;
   const done = fields && (await shortcuts.columnUpdates.try(transaction, table, fields, ids, change));
   if (done !== undefined) return done;
-  const { changed, outcomes } = await transaction(async (sql) => {
+  const { changed, outcomes, earlier } = await transaction(async (sql) => {
     const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-    return await changeAll(await readDocuments(sql, table, rows), ids, change);
+    const stored = await readDocuments(sql, table, rows);
+    // Taken now, since each change puts another `read` there.
+    const withStrays = [...stored].flatMap(([id, { hasStrays, read }]) => (hasStrays ? [[id, read] as const] : []));
+    return { ...(await changeAll(stored, ids, change)), earlier: new Map(withStrays) };
   });
-  await storeDocuments(context, table, [...changed.values()], { onNews });
+  await storeDocuments(context, table, [...changed.values()], { onNews, earlier });
   return outcomes;
 }
 

@@ -7,7 +7,7 @@ import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
-import { nulls } from './nulls.ts';
+import { nulls, valueless } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
 import { wholeDays } from './whole-days.ts';
@@ -21,6 +21,7 @@ const LOOKS: readonly Look[] = [
   misspelt,
   keys,
   nulls,
+  valueless,
   alike,
   orders,
   lostByCasts,

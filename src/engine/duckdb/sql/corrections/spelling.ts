@@ -39,6 +39,16 @@ const unclosed: Correct = (faulty) => {
   return [[{ start: sql.length, end: sql.length, text: "'" }]];
 };
 
+const TIME_TYPES = new Set(['timestamp', 'timestamptz', 'datetime', 'date', 'time']);
+
+/** `TIMESTAMP :t`, which only a text may be written behind. */
+const typed: Correct = (faulty) => {
+  const { said, list, at } = faulty;
+  const end = isMark(list[at], ':') ? at + 2 : list[at]?.kind === 'parameter' ? at + 1 : -1;
+  if (!said.startsWith('syntax error') || end === -1 || !TIME_TYPES.has(wordOf(list[at - 1]))) return [];
+  return [[instead(faulty, at - 1, end, `CAST(${textOf(faulty, at, end)} AS ${list[at - 1]?.text})`)]];
+};
+
 /** Words of other dialects for which there is another one. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['safe_cast', 'TRY_CAST'],
@@ -74,4 +84,4 @@ const operator: Correct = (faulty) => {
   return [[instead(faulty, start, index + 2, `regexp_matches(${text}, ${pattern})`)]];
 };
 
-export const CORRECT: readonly Correct[] = [reserved, zoned, comma, unclosed, word, operator, colon];
+export const CORRECT: readonly Correct[] = [reserved, zoned, typed, comma, unclosed, word, operator, colon];

@@ -1,5 +1,6 @@
 import { TO_INT, TRY_TO_INT } from '../compat/casts.ts';
 import { TIME_OF, TRY_TIME_OF } from '../compat/times.ts';
+import { parameterAt } from '../placeholders.ts';
 import type { TokenList } from '../token-list.ts';
 import type { Token } from '../tokens.ts';
 import { operandStart } from './arrows.ts';
@@ -85,21 +86,42 @@ export function isWideType(list: TokenList, index: number): boolean {
 }
 
 const CAST = /^(?:try_)?(?:static_)?cast$/;
-/** A time with an offset, as a literal. */
+/** A time with an offset, as text. */
 const WITH_OFFSET =
-  /^'\s*\d{4,6}-\d{1,2}-\d{1,2}[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,12})?)?\s*(?:Z|UTC|[-+]\d{2}(?::?\d{2})?)\s*'$/i;
+  /^\s*\d{4,6}-\d{1,2}-\d{1,2}[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,12})?)?\s*(?:Z|UTC|[-+]\d{2}(?::?\d{2})?)\s*$/i;
+const TIME_CHARS_MAX = 100;
+export const hasOffset = (text: string) => text.length <= TIME_CHARS_MAX && WITH_OFFSET.test(text);
 
 /**
- * `TIMESTAMP '2024-03-01T12:00:00+01:00'`, and a cast of such a text: elsewhere TIMESTAMP is a moment, and the engine's own
- * would drop the offset. A cast of a column stays: what its texts are is not known here.
+ * `TIMESTAMP '2024-03-01T12:00:00+01:00'`, and a cast of such a text or of a parameter that has one (`moments`, in lower
+ * case): elsewhere TIMESTAMP is a moment, and the engine's own would drop the offset. A cast of a column stays: what its
+ * texts are is not known here. A DATETIME has no zone, so it is that moment's in UTC.
  */
-export function momentEdits(list: TokenList, index: number): Edit[] {
+export function momentEdits(list: TokenList, index: number, moments: ReadonlySet<string>): Edit[] {
   const [before, word, next] = [list[index - 1], list[index], list[index + 1]];
-  const isIn = wordOf(before) === 'as' && isMark(next, ')') && isMark(list[index - 3], '(');
   // Behind `::` a type may have more words, or be a list.
   const isWhole = !['with', 'without'].includes(wordOf(next)) && !isMark(next, '[');
-  const isCast = (isMark(before, '::') && isWhole) || (isIn && CAST.test(wordOf(list[index - 4])));
-  const text = isCast ? list[index - 2] : next;
-  if (isMark(before, '.') || text?.kind !== 'string' || !WITH_OFFSET.test(text.text)) return [];
-  return replacing(word, word, 'TIMESTAMPTZ');
+  const start = isMark(before, '::') && isWhole ? operandBefore(list, index - 1) : castOperand(list, index);
+  const text = start === undefined ? next : list[start];
+  if (isMark(before, '.')) return [];
+  const isMoment =
+    text?.kind === 'string'
+      ? text.text.startsWith("'") && hasOffset(text.text.slice(1, -1))
+      : start !== undefined && moments.has(parameterAt(list, start)?.name ?? '');
+  if (!isMoment) return [];
+  const moment = replacing(word, word, 'TIMESTAMPTZ');
+  if (wordOf(word) === 'timestamp') return moment;
+  const last = isMark(before, '::') ? word : next;
+  return [...moment, closing(last?.end ?? 0, '::TIMESTAMP')];
 }
+
+/** Index of what `CAST(… AS` has in it, of which the type is at `index`, if that is one word. */
+function castOperand(list: TokenList, index: number): number | undefined {
+  if (wordOf(list[index - 1]) !== 'as' || !isMark(list[index + 1], ')')) return undefined;
+  const start = operandBefore(list, index - 1);
+  return isMark(list[start - 1], '(') && CAST.test(wordOf(list[start - 2])) ? start : undefined;
+}
+
+/** Index of the word, or of the parameter, that ends before a token. */
+const operandBefore = (list: TokenList, index: number) =>
+  parameterAt(list, index - 2)?.end === index ? index - 2 : index - 1;
