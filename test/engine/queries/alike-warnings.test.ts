@@ -88,6 +88,7 @@ test.each([
   "SELECT count(*) FROM docs WHERE flag = '0'",
   "SELECT count(*) FROM docs WHERE level IN ('error', 'ERROR') OR level = 'Error'",
   "SELECT count(*) FROM docs WHERE level NOT IN ('fatal', 'INFO') OR lower(level) = 'error'",
+  "SELECT count(*) FROM docs WHERE level <> 'Info' AND lower(level) <> 'info'",
   "SELECT * FROM docs WHERE _id = 'A'",
   'SELECT clean, level, count(*) FROM docs GROUP BY ALL',
   'SELECT DISTINCT zip, clean FROM docs',

@@ -411,3 +411,24 @@ test.each([
   });
   expect(rows[0]).toEqual([field === 'po' ? 'PO-1069' : 'A-119']);
 });
+
+test('what is known of the data is not told of others that came since', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'k', workspace: 'commons', name: 'since', recognizeTimes: false },
+  ]);
+  await engine.addDocuments('k', [doc('1', { k: '1' }), doc('2', { k: '2' })]);
+  const ask = async () => {
+    const { rows, warnings } = await engine.query({ sql: 'SELECT k FROM since ORDER BY k' });
+    return { rows: rows.flat(), isMisordered: warnings.some((warning) => warning.includes('number')) };
+  };
+  const twice = async () => [await ask(), await ask()];
+  const before = { rows: ['1', '2'], isMisordered: false };
+  const after = { rows: ['1', '10', '2'], isMisordered: true };
+  expect(await twice()).toEqual([before, before]);
+  await engine.addDocuments('k', [doc('10', { k: '10' })]);
+  expect(await twice()).toEqual([after, after]);
+  await engine.deleteDocuments('k', ['10']);
+  expect(await twice()).toEqual([before, before]);
+  await engine.changeDocuments('k', ['2'], (document) => ({ ...document, k: '10' }));
+  expect(await twice()).toEqual(Array(2).fill({ rows: ['1', '10'], isMisordered: false }));
+});

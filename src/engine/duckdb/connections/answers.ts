@@ -1,7 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** Answers to SELECTs of our own, by their text, of transactions that see the same data. */
-export type Answers = Map<string, unknown[][]>;
+/** Answers to SELECTs of our own, of transactions that see the same data. */
+export interface Answers {
+  /** By their text. */
+  rows: Map<string, unknown[][]>;
+  /** Whether a transaction that was begun on them is sure to see these data. */
+  isOf(): boolean;
+}
 
 /** Further ones take the place of all of them. */
 const ROWS_MAX = 20_000;
@@ -17,12 +22,13 @@ export function setAnswers(connection: DuckDBConnection, answers: Answers | unde
 /** The rows of a SELECT of our own of which nothing but the data decides. They are not the caller's to change. */
 export async function answerOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   const answers = known.get(connection);
-  const before = answers?.get(sql);
+  const before = answers?.isOf() === true ? answers.rows.get(sql) : undefined;
   if (before !== undefined) return before;
   const rows = (await connection.runAndReadAll(sql)).getRows();
-  if (answers === undefined) return rows;
+  if (answers?.isOf() !== true) return rows;
   // One without rows takes its place, too.
-  const size = [...answers.values()].reduce((sum, one) => sum + one.length + 1, 0);
-  if (size + rows.length > ROWS_MAX) answers.clear();
-  return answers.set(sql, rows).get(sql) ?? rows;
+  const size = [...answers.rows.values()].reduce((sum, one) => sum + one.length + 1, 0);
+  if (size + rows.length > ROWS_MAX) answers.rows.clear();
+  answers.rows.set(sql, rows);
+  return rows;
 }

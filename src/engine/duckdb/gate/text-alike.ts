@@ -17,6 +17,8 @@ export interface TextEquality extends Origin {
   isNot: boolean;
   /** Whether rows of an answer show that there is such a text: it is a condition of all of them. */
   isSeen: boolean;
+  /** Whether the field is also compared with texts in another spelling, as by lower(). */
+  isSpelled: boolean;
 }
 
 /** A field of text by which rows are grouped, or made distinct. */
@@ -28,7 +30,12 @@ export interface TextGroup extends Origin {
 /** What of these is found in a statement. */
 export interface AlikeUses {
   origins: Origins;
-  equalities: TextEquality[];
+  equalities: Omit<TextEquality, 'isSpelled'>[];
+  /**
+   * The fields, as they are written, that are compared in another spelling, too, with texts or with fields: whoever does that
+   * knows how their values are spelled.
+   */
+  spelled: { texts: Set<string>; fields: Set<string> };
   /** The conditions that each row of the answer meets, as far as they have been walked. */
   met: Set<unknown>;
   groups: TextGroup[];
@@ -65,6 +72,29 @@ export function noteEqual(walk: AlikeUses, node: Node, scope: Scope | undefined)
   for (const origin of originsOf(walk.origins, field, scope))
     if (isText(origin) && walk.equalities.length < FIELDS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
       walk.equalities.push({ ...origin, others, isNot: not !== '', isSeen });
+}
+
+const SPELLS = /^(?:lower|upper|lcase|ucase|trim|ltrim|rtrim|nfc_normalize|strip_accents)$/;
+const SPELLS_MAX = 4;
+
+/** `lower(x) = 'a'`, `lower(x) = lower(y)`, `trim(x) IN (SELECT …)`. */
+export function noteSpelled({ origins, spelled }: AlikeUses, node: Node, scope: Scope | undefined): void {
+  if (!EQUALITIES.test(textOf(node['type'])) && node['subquery_type'] !== 'ANY') return;
+  // Texts of IN are many, and no calls.
+  const sides = nodesOf([node['left'], node['right'], node['child'], ...nodesOf(node['children']).slice(0, 2)]);
+  const isOfTexts = sides.some((side) => otherOf(side) !== undefined);
+  for (const side of sides) {
+    const inner = withoutSpelling(side);
+    if (inner === side) continue;
+    for (const { written } of originsOf(origins, inner, scope)) spelled[isOfTexts ? 'texts' : 'fields'].add(written);
+  }
+}
+
+function withoutSpelling(node: Node): Node {
+  let inner = node;
+  for (let calls = 0; calls < SPELLS_MAX && SPELLS.test(foldName(textOf(inner['function_name']))); calls++)
+    inner = nodesOf(inner['children'])[0] ?? inner;
+  return inner;
 }
 
 /** What a query groups its rows by, or makes distinct. */

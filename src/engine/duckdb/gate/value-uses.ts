@@ -3,7 +3,7 @@ import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
-import { constantOf, constantText, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
 import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './day-parts.ts';
 import {
@@ -23,12 +23,14 @@ import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, notIns } from './nulls.ts';
 import type { Relations } from './query-columns.ts';
+import { type MixedText, noteReplaced } from './replaced-points.ts';
 import { soughtFields } from './sought-fields.ts';
 import {
   type AlikeUses,
   noteEqual,
   noteGroups,
   noteMet,
+  noteSpelled,
   type Other,
   otherOf,
   type TextEquality,
@@ -77,13 +79,6 @@ export interface EpochUse {
   call: string;
   /** Whether the statement tells its values apart by how large they are. */
   isApart: boolean;
-}
-
-/** Text of several fields, some of which are numbers, in which characters are replaced that numbers have, too. */
-export interface MixedText {
-  written: string;
-  call: string;
-  sources: Sources;
 }
 
 /** What a statement does with fields that only their values can tell to be wrong. */
@@ -149,6 +144,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     found: [],
     ...noneYet(),
     met: new Set(),
+    spelled: { texts: new Set(), fields: new Set() },
     known: new Set(),
     apart: new Set(),
   };
@@ -160,6 +156,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     } else noteCall(walk, node, scope);
     noteMet(walk, node, node === tree);
     noteEqual(walk, node, scope);
+    noteSpelled(walk, node, scope);
     noteCast(walk, node, scope);
     noteEpoch(walk, node, scope);
     noteReplaced(walk, node, scope);
@@ -175,12 +172,15 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
   const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
   const isUnknown = ({ written }: Origin) => !walk.known.has(written);
   const [days, moments] = [walk.days.filter(isUnknown), walk.moments.filter(isUnknown)];
-  const { found: orders, mixed, equalities, groups } = walk;
+  const { found: orders, mixed, groups, spelled } = walk;
+  const equalities = walk.equalities.map((one) => ({ ...one, isSpelled: spelled.texts.has(one.written) }));
+  const isPlain = ({ one, other }: JoinedKeys) =>
+    !spelled.fields.has(one.written) && !spelled.fields.has(other.written);
   const others = {
     notIns: notIns(tree, relations),
     sought: soughtFields(tree, relations),
     wholeDays: wholeDays(tree, relations),
-    joinedKeys: joinedKeys(tree, relations),
+    joinedKeys: joinedKeys(tree, relations).filter(isPlain),
   };
   return { orders, casts, epochs, mixed, days, moments, equalities, groups, ...others };
 }
@@ -211,27 +211,6 @@ function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
 function bare(node: unknown): unknown {
   const inner = isNode(node) ? castIn(node)?.operand : undefined;
   return inner === undefined ? node : bare(inner);
-}
-
-const REPLACES = /^(?:replace|regexp_replace|translate)$/;
-
-/** A text function that would also take the decimal points of numbers which a UNION has made text. */
-function noteReplaced(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-  const [text, what] = nodesOf(node['children']);
-  if (!REPLACES.test(call) || walk.mixed.length > 0 || !takesPoints(call, constantText(what))) return;
-  const sources = sourcesOf(walk.origins, text, scope);
-  const found = sources.fields.find(isText);
-  if (found === undefined || !sources.fields.some(({ type }) => /^(?:DOUBLE|FLOAT|DECIMAL)/.test(type))) return;
-  walk.mixed.push({ written: found.written, call, sources });
-}
-
-/** Whether what is replaced has the point of a number in it, as far as it is plain. */
-function takesPoints(call: string, what: string | undefined): boolean {
-  if (what === undefined) return false;
-  if (call !== 'regexp_replace') return what.includes('.');
-  const kept = /^\[\^([^\]]*)\]\+?$/.exec(what)?.[1];
-  return kept === undefined ? what === '\\.' || what === '[.]' || what === '\\D' : !kept.includes('.');
 }
 
 function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['other'], beside?: Sources): void {

@@ -64,7 +64,7 @@ export class LakeStore implements Store {
   #unclear: (readonly Held[])[] = [];
   #size: EngineSize;
   /** Of the snapshot that was last begun on. */
-  #answers: { snapshot: number; answers: Answers } = { snapshot: -1, answers: new Map() };
+  #answers: { snapshot: number; answers: Answers } = { snapshot: -1, answers: newAnswers() };
 
   private constructor(options: Options, session: Session) {
     this.#options = options;
@@ -113,7 +113,7 @@ export class LakeStore implements Store {
       const [row] = (await connection.runAndReadAll(SNAPSHOT)).getRows();
       const snapshot = Number(row?.[0]);
       if (await this.#options.fits(snapshot)) {
-        if (snapshot !== this.#answers.snapshot) this.#answers = { snapshot, answers: new Map() };
+        if (snapshot !== this.#answers.snapshot) this.#answers = { snapshot, answers: newAnswers() };
         return this.#answers.answers;
       }
       if (tries === BEGIN_TRIES) return undefined;
@@ -284,6 +284,9 @@ export class LakeStore implements Store {
     });
   }
 }
+
+/** Of a snapshot, which the transactions that are begun on it see. */
+const newAnswers = (): Answers => ({ rows: new Map(), isOf: () => true });
 
 /** Whether an error of COMMIT leaves open whether it was stored. */
 function isUnclear(error: unknown): boolean {

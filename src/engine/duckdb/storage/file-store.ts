@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
+import type { Answers } from '../connections/answers.ts';
 import { isDamage } from '../connections/engine-error.ts';
 import { closing, Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
@@ -50,6 +51,10 @@ export class FileStore implements Store {
   #mayHaveSpace = true;
   /** Earliest time of the next attempt after a failed merge (`performance.now()`). */
   #mergeAfter = 0;
+  /** Writes of documents that are under way. */
+  #writing = 0;
+  /** Of what is stored now. */
+  #answers = this.#newAnswers();
   /** Timer for the next check whether to merge the log. */
   #quiet: NodeJS.Timeout | undefined;
 
@@ -86,7 +91,15 @@ export class FileStore implements Store {
   readonly remakesTables = true;
   readonly insertedBytesMax = 4 * 1024 * 1024;
 
-  async begun(): Promise<undefined> {}
+  /** A transaction sees what is stored when it first reads: these are of it as long as no write has begun since. */
+  async begun(): Promise<Answers | undefined> {
+    return this.#writing > 0 ? undefined : this.#answers;
+  }
+
+  #newAnswers(): Answers {
+    const answers: Answers = { rows: new Map(), isOf: () => this.#answers === answers };
+    return answers;
+  }
 
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false, isOne = false } = {}): Promise<T> {
     return this.#noted(() => (isOne ? this.#inOneStatement(work) : this.#inTransaction(work)), isAside);
@@ -107,19 +120,23 @@ export class FileStore implements Store {
 
   /** Runs `work`, which may write, and schedules a check of the log for when nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
+    if (!isAside) this.#noteWrite(1);
     try {
       return await this.#stillness.write(async () => {
         await this.#requireWritable();
         return work();
       });
     } finally {
-      if (!isAside) this.#noteWrite();
+      if (!isAside) this.#noteWrite(-1);
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
       void this.#mergeIfLong();
     }
   }
 
-  #noteWrite(): void {
+  /** `by`: 1 before it, -1 after. */
+  #noteWrite(by: 1 | -1): void {
+    this.#writing += by;
+    this.#answers = this.#newAnswers();
     this.#quietSince = performance.now();
     this.#mayHaveSpace = true;
   }

@@ -36,7 +36,7 @@ export const near: Look = ({ equalities }, { rows, values, data }) =>
  * documents have costs a look.
  */
 export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
-  const isOpen = ({ isSeen, isNot }: TextEquality) => isNot || !(isSeen || isEmpty(rows));
+  const isOpen = ({ isSeen, isNot, isSpelled }: TextEquality) => !isSpelled && (isNot || !(isSeen || isEmpty(rows)));
   const fields = [...new Map(equalities.filter(isOpen).map((one) => [keyOf(one), one])).values()];
   return fields.slice(0, EQUALITIES_MAX).map((field): Question => {
     const same = equalities.filter((one) => keyOf(one) === keyOf(field));
