@@ -107,6 +107,9 @@ export function originsInQuery(origins: Origins, query: unknown, column: Column)
 export const isAsked = ({ type }: Pick<Origin, 'type'>) => ASKED_TYPES.test(type);
 
 export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
+type Place = Pick<Origin, 'table' | 'path'>;
+export const isSameField = (one: Place, other: Place) =>
+  one.table === other.table && one.path.join('\n') === other.path.join('\n');
 export const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
 
 const some = (found: Found): readonly Leaf[] => (found === 'none' ? [] : found);

@@ -2,6 +2,7 @@ import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import {
   createOrigins,
   isField,
+  isSameField,
   isText,
   type Leaf,
   leavesInSide,
@@ -33,8 +34,7 @@ export function joinedKeys(tree: Node, relations: Relations): JoinedKeys[] {
       leaves === 'none' || leaves.length > 1 ? undefined : leaves[0],
     );
     if (one === undefined || other === undefined || !isField(one) || !isField(other)) return;
-    if (!isText(one) || !isText(other) || (one.table === other.table && one.path.join('\n') === other.path.join('\n')))
-      return;
+    if (!isText(one) || !isText(other) || isSameField(one, other)) return;
     found.push({ one, other, by });
   };
   for (const [node, scope] of nodesWithScope(tree)) {

@@ -9,6 +9,7 @@ import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './da
 import {
   createOrigins,
   isAsked,
+  isSameField,
   isText,
   isZoned,
   itemMeant,
@@ -227,9 +228,6 @@ function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['oth
     else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
   }
 }
-
-const isSameField = (one: TextField, other: TextField) =>
-  one.table === other.table && one.path.join('\n') === other.path.join('\n');
 
 type OrderedField = Origin & Pick<TextOrder, 'of'>;
 const isSameOrder = (one: OrderedField, other: OrderedField) => one.of === other.of && isSameField(one, other);

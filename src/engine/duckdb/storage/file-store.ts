@@ -83,10 +83,6 @@ export class FileStore implements Store {
     }
   }
 
-  /**
-   * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone
-   * merging the log, however many come.
-   */
   readonly locksMetadata = false;
   readonly remakesTables = true;
   readonly insertedBytesMax = 4 * 1024 * 1024;
@@ -101,6 +97,7 @@ export class FileStore implements Store {
     return answers;
   }
 
+  /** Writes that are `isAside` do not postpone merging the log, however many come. */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false, isOne = false } = {}): Promise<T> {
     return this.#noted(() => (isOne ? this.#inOneStatement(work) : this.#inTransaction(work)), isAside);
   }
