@@ -68,12 +68,20 @@ export interface FieldUses {
   timeField?: string | undefined;
 }
 
+/** By shape: that of one small document takes longer to make than to use. What was seen in one object is no other's. */
+const patterns = new WeakMap<TableShape, Pattern>();
+
 /** The pattern of a table's documents; `before`: what it was before the documents that it is compared with. */
-export function patternOf(
-  table: TableShape,
-  { idField, timeField }: FieldUses = {},
-  before: TableShape = table,
-): Pattern {
+export function patternOf(table: TableShape, uses: FieldUses = {}, before: TableShape = table): Pattern {
+  const isUsual = uses.idField === undefined && uses.timeField === undefined && before === table;
+  const known = isUsual ? patterns.get(table) : undefined;
+  if (known !== undefined) return known;
+  const made = makePattern(table, uses, before);
+  if (isUsual) patterns.set(table, made);
+  return made;
+}
+
+function makePattern(table: TableShape, { idField, timeField }: FieldUses, before: TableShape): Pattern {
   const isBoth = (key: string) => key === idField && key === timeField;
   const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [
     key,

@@ -95,11 +95,11 @@ async function scanLines(text: DocumentsText, shape: TableShape): Promise<boolea
 
 async function scanText(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined> {
   const { bytes } = text;
-  const widening = widenTable(shape);
   let known = shape;
   let scanner = createScanner(bytes, patternOf(known, text));
-  let fields = fieldsIn({ fields: known.columns });
-  let { changes } = widening;
+  /** Begun with the first document that has to be parsed. */
+  let widening: TableWidening | undefined;
+  let changes = 0;
   let parsedBytes = 0;
   const documents: TextDocument[] = [];
   const pace = createPace();
@@ -110,16 +110,19 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   for (;;) {
     if (documents.length === text.max) return undefined;
     const place = documents.length;
-    const document = fitting(text, scanner, at, place) ?? (await parseOne(text, widening, at, place, pace));
+    let document = fitting(text, scanner, at, place);
+    if (document === undefined) {
+      widening ??= widenTable(shape);
+      document = await parseOne(text, widening, at, place, pace);
+    }
     if (document === undefined || !isInPlace(text, document, place)) return undefined;
     documents.push(document);
     if (document.parsed !== null) parsedBytes += document.end - document.start;
-    if (widening.changes > changes && parsedBytes > fields * PARSED_BYTES_PER_FIELD) {
+    if (widening !== undefined && widening.changes > changes && parsedBytes > bytesToWiden(known)) {
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
       scanner = createScanner(bytes, patternOf(known, text, shape));
-      fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;
     }
@@ -135,7 +138,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     if (bytes[at] !== COMMA) return undefined;
     at = skipSpace(bytes, at + 1);
   }
-  const wider = widening.result();
+  const wider = widening?.result() ?? shape;
   if ((isList ? at + 1 : at) !== text.end || losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
   const ids = new Set(documents.map(({ id }) => id));
   return ids.size === documents.length ? { documents, shape: wider } : undefined;
@@ -156,6 +159,10 @@ function isAloneOnLine({ bytes, end: textEnd }: DocumentsText, { start, end }: T
 function losesDoubles(before: TableShape, after: TableShape): boolean {
   const changed = before === after ? [] : [...changedIn({ fields: before.columns }, { fields: after.columns })];
   return changed.some(({ from, to }) => to === 'json' && from !== undefined && holdsDouble(from));
+}
+
+function bytesToWiden({ columns }: TableShape): number {
+  return fieldsIn({ fields: columns }) * PARSED_BYTES_PER_FIELD;
 }
 
 function fieldsIn(shape: Shape): number {
