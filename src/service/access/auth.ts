@@ -1,4 +1,4 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash as digest, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import { ROLES, type Role, type Row } from '../../contract/row.ts';
@@ -27,7 +27,7 @@ export function newKey(): string {
 
 /** The hash stored for a key. A key has 380 random bits, so a fast hash without salt cannot be reversed. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key, 'utf8').digest('hex');
+  return digest('sha256', key, 'hex');
 }
 
 /**

@@ -26,6 +26,7 @@ interface Waiting<Write, Outcome> {
 
 /** Whoever comes first waits for the table, and takes along those who have come until it is free. */
 export function createJoined<Write, Outcome>(context: JoinedContext<Write, Outcome>): Joined<Write, Outcome> {
+  /** What waits, by table; each table that is here has been asked for. */
   const queues = new Map<string, Waiting<Write, Outcome>[]>();
 
   /** One after another, so that one that fails takes none of the others along. */
@@ -35,34 +36,37 @@ export function createJoined<Write, Outcome>(context: JoinedContext<Write, Outco
     }
   };
 
-  const flush = (table: string) =>
-    context.hold(table, async () => {
-      const queue = queues.get(table) ?? [];
-      const some = queue.splice(0, WRITES_MAX);
-      if (queue.length === 0) queues.delete(table);
-      if (some.length < 2) return await each(table, some);
-      const outcomes = await context
-        .together(
-          table,
-          some.map(({ write }) => write),
-        )
-        .catch(() => undefined);
-      if (outcomes === undefined) return await each(table, some);
-      for (const [index, { settle }] of some.entries()) settle.resolve(outcomes[index] as Outcome);
-    });
+  const flush = async (table: string, some: readonly Waiting<Write, Outcome>[]) => {
+    if (some.length < 2) return await each(table, some);
+    const writes = some.map(({ write }) => write);
+    const outcomes = await context.together(table, writes).catch(() => undefined);
+    if (outcomes === undefined) return await each(table, some);
+    for (const [index, { settle }] of some.entries()) settle.resolve(outcomes[index] as Outcome);
+  };
+
+  /** Asks for the table until nothing waits; other work that waits for it meanwhile comes between. */
+  const ask = async (table: string, queue: Waiting<Write, Outcome>[]) => {
+    try {
+      while (queue.length > 0) await context.hold(table, () => flush(table, queue.splice(0, WRITES_MAX)));
+    } catch (error) {
+      for (const { settle } of queue) settle.reject(error);
+    } finally {
+      queues.delete(table);
+    }
+  };
 
   return {
     add(table, write) {
       return new Promise((resolve, reject) => {
-        const queue = queues.get(table) ?? [];
-        queues.set(table, queue);
         const waiting = { write, settle: { resolve, reject } };
-        queue.push(waiting);
-        // Each write asks for the table once: whoever holds it takes all that wait, and the others find nothing left.
-        flush(table).catch((error: unknown) => {
-          if (queue.includes(waiting)) queue.splice(queue.indexOf(waiting), 1);
-          reject(error);
-        });
+        const queue = queues.get(table);
+        if (queue !== undefined) {
+          queue.push(waiting);
+          return;
+        }
+        const begun = [waiting];
+        queues.set(table, begun);
+        void ask(table, begun);
       });
     },
   };
