@@ -1,4 +1,5 @@
-import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { conditionIn } from '../sql/conditions.ts';
+import { isNode, type Node, textOf, textsOf } from '../sql/tree.ts';
 import {
   createOrigins,
   isField,
@@ -40,8 +41,9 @@ export function joinedKeys(tree: Node, relations: Relations): JoinedKeys[] {
   for (const [node, scope] of nodesWithScope(tree)) {
     if (found.length >= FOUND_MAX) break;
     const { left, right } = node;
-    if (node['type'] === 'COMPARE_EQUAL' && nodesOf([left, right]).every(({ class: kind }) => kind !== 'CONSTANT'))
-      add(leavesOf(origins, left, scope), leavesOf(origins, right, scope), '=');
+    const { x, by, others: [other] = [] } = conditionIn(node) ?? {};
+    if (by === '=' && ![x, other].some((side) => side?.['class'] === 'CONSTANT'))
+      add(leavesOf(origins, x, scope), leavesOf(origins, other, scope), by);
     if (node['type'] === 'JOIN' && isNode(left))
       for (const name of textsOf(node['using_columns']))
         add(leavesInSide(origins, left, name), leavesInSide(origins, right, name), 'USING');

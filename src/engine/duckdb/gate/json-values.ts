@@ -1,4 +1,5 @@
 import { VALUES_OF } from '../sql/compat.ts';
+import { conditionsIn, isOrder } from '../sql/conditions.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { constantOf, constantText, isNode, listOf, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
@@ -115,30 +116,13 @@ export function jsonUses(
   return { uses: walk.found, splices: walk.splices };
 }
 
-/** An expression, and what it is compared with. */
-function comparedIn(node: Node): [unknown, readonly unknown[]][] {
-  const { left, right, input, lower, upper } = node;
-  const [first, ...others] = nodesOf(node['children']);
-  if (node['class'] === 'BETWEEN') return [[input, [lower, upper]]];
-  if (/^COMPARE_(?:NOT_)?IN$/.test(textOf(node['type']))) return [[first, others]];
-  return node['class'] === 'COMPARISON'
-    ? [
-        [left, [right]],
-        [right, [left]],
-      ]
-    : [];
-}
-
-const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN|(?:NOT_)?BETWEEN)/;
-
 function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
-  for (const [side, all] of comparedIn(node)) {
+  for (const { x: side, by, others: all } of conditionsIn(node)) {
     const others = all.filter((one) => !isNull(one));
-    const constants = others.filter((one): one is Node => isNode(one) && one['class'] === 'CONSTANT');
-    const isOrder = IS_ORDER.test(textOf(node['type']));
+    const constants = others.filter((one) => one['class'] === 'CONSTANT');
     const json = jsonIn(walk, side, scope);
     if (json.length === 0) {
-      for (const one of isOrder ? others : []) noteTextBeside(walk, side, one, scope);
+      for (const one of isOrder(by) ? others : []) noteTextBeside(walk, side, one, scope);
       continue;
     }
     const isNumber = constants.every((one) => isNumberType(typeOfConstant(one)));
@@ -149,9 +133,9 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
       const beside = besideOf(walk, one, scope);
       if (beside !== undefined) note(walk, side, json, { beside });
     }
-    const beside = others.filter((one) => !constants.includes(one as Node));
+    const beside = others.filter((one) => !constants.includes(one));
     const isOfTexts = constants.length > 0 ? isText : beside.some((one) => jsonIn(walk, one, scope).length > 0);
-    if (isOrder && isOfTexts) note(walk, side, json);
+    if (isOrder(by) && isOfTexts) note(walk, side, json);
   }
 }
 

@@ -1,3 +1,4 @@
+import { conditionIn, isEquality } from '../sql/conditions.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import { isText, type Origin, type Origins, originsOf } from './field-origins.ts';
@@ -58,20 +59,19 @@ export function noteMet({ met }: AlikeUses, node: Node, isOutermost: boolean): v
   if (node['type'] === 'CONJUNCTION_AND' && met.has(node)) for (const one of nodesOf(node['children'])) met.add(one);
 }
 
-const EQUALITIES = /^COMPARE_(NOT_?)?(EQUAL|IN)$/;
-
 /** `x = 'a'`, `x <> 'a'`, `x IN ('a', 'b')`. */
 export function noteEqual(walk: AlikeUses, node: Node, scope: Scope | undefined): void {
-  const [is, not = '', by] = EQUALITIES.exec(textOf(node['type'])) ?? [];
-  if (is === undefined) return;
-  const sides = by === 'EQUAL' ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const condition = conditionIn(node);
+  if (condition === undefined || !isEquality(condition.by)) return;
+  const sides = [condition.x, ...condition.others];
   const others = sides.flatMap((side) => otherOf(side) ?? []);
   const [field] = sides.filter((side) => otherOf(side) === undefined);
   if (others.length === 0 || others.length !== sides.length - 1) return;
-  const isSeen = not === '' && others.length === 1 && walk.met.has(node);
+  const isNot = condition.by === '<>' || condition.by === 'NOT IN';
+  const isSeen = !isNot && others.length === 1 && walk.met.has(node);
   for (const origin of originsOf(walk.origins, field, scope))
     if (isText(origin) && walk.equalities.length < FIELDS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
-      walk.equalities.push({ ...origin, others, isNot: not !== '', isSeen });
+      walk.equalities.push({ ...origin, others, isNot, isSeen });
 }
 
 const SPELLS = /^(?:lower|upper|lcase|ucase|trim|ltrim|rtrim|nfc_normalize|strip_accents)$/;
@@ -79,9 +79,10 @@ const SPELLS_MAX = 4;
 
 /** `lower(x) = 'a'`, `lower(x) = lower(y)`, `trim(x) IN (SELECT …)`. */
 export function noteSpelled({ origins, spelled }: AlikeUses, node: Node, scope: Scope | undefined): void {
-  if (!EQUALITIES.test(textOf(node['type'])) && node['subquery_type'] !== 'ANY') return;
+  const { x = node['child'], by, others = [] } = conditionIn(node) ?? {};
+  if (by === undefined ? node['subquery_type'] !== 'ANY' : !isEquality(by)) return;
   // Texts of IN are many, and no calls.
-  const sides = nodesOf([node['left'], node['right'], node['child'], ...nodesOf(node['children']).slice(0, 2)]);
+  const sides = nodesOf([x, ...others.slice(0, 1)]);
   const isOfTexts = sides.some((side) => otherOf(side) !== undefined);
   for (const side of sides) {
     const inner = withoutSpelling(side);

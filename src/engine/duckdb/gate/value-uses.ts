@@ -1,5 +1,6 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
+import { conditionIn, conditionsIn, hasTwoSides, isOrder } from '../sql/conditions.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
@@ -189,16 +190,9 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
 const EPOCHS_MAX = 3;
 
 function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
-  if (node['class'] === 'COMPARISON') {
-    const [left, right] = [node['left'], node['right']];
-    for (const [side, other] of [
-      [left, right],
-      [right, left],
-    ])
-      if (Number(constantOf(other) ?? 0) >= UNIT_LEAST)
-        for (const { written } of sourcesOf(walk.origins, bare(side), scope).fields) walk.apart.add(written);
-    return;
-  }
+  for (const { x, by, others } of conditionsIn(node))
+    if (hasTwoSides(by) && Number(constantOf(others[0]) ?? 0) >= UNIT_LEAST)
+      for (const { written } of sourcesOf(walk.origins, bare(x), scope).fields) walk.apart.add(written);
   const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
   const operands = nodesOf(node['children']);
   if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
@@ -364,21 +358,12 @@ function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?
 
 /** What a comparison by order puts beside what. */
 function comparisonsIn(node: Node): [unknown, unknown][] {
-  const { left, right, input, lower, upper } = node;
-  if (node['class'] === 'BETWEEN')
-    return [
-      [input, lower],
-      [input, upper],
-      [lower, input],
-      [upper, input],
-    ];
   if (node['class'] === 'SUBQUERY' && IS_ORDER.test(textOf(node['comparison_type'])))
     return [[node['child'], { ...node, subquery_type: 'SCALAR' }]];
-  if (node['class'] !== 'COMPARISON' || !IS_ORDER.test(textOf(node['type']))) return [];
-  return [
-    [left, right],
-    [right, left],
-  ];
+  const condition = conditionIn(node);
+  if (condition === undefined || !isOrder(condition.by)) return [];
+  const pairs = condition.others.map((other): [Node, Node] => [condition.x, other]);
+  return [...pairs, ...pairs.map(([x, other]): [Node, Node] => [other, x])];
 }
 
 function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | undefined): void {
