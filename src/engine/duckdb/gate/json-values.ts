@@ -16,6 +16,7 @@ import {
 import { argumentsOf, callOf, type JsonSource, READS, STEPS, sourceOf, TEXT_STEPS, writtenOf } from './json-steps.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
+import { orderedIn } from './ordered.ts';
 import type { Relations } from './query-columns.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
@@ -216,10 +217,6 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Functions that order the values of an argument, by its place; undefined: of all of them. */
-const FIRST = /^(?:min|max|median|quantile(?:_disc)?)$/;
-const SECOND = /^(?:arg_?(?:min|max)(?:_null)?|(?:min|max)_by)$/;
-const ALL = /^(?:greatest|least)$/;
 /** Functions of text, to which JSON is its own. */
 const OF_TEXT: ReadonlySet<string> = new Set(
   `~~ !~~ ~~* !~~* || like_escape ilike_escape not_like_escape not_ilike_escape length len strlen char_length concat
@@ -239,21 +236,12 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
 const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^[^%\d]|[^%]$/.test(pattern);
 
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
+  for (const one of orderedIn(node).values) noteOrdered(walk, one, scope);
   if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
   const name = foldName(textOf(node['function_name']));
   const children = nodesOf(node['children']);
-  const places = FIRST.test(name)
-    ? [0, 1]
-    : SECOND.test(name)
-      ? [1, 2]
-      : ALL.test(name)
-        ? [0, children.length]
-        : [0, 0];
-  for (const one of children.slice(...places)) noteOrdered(walk, one, scope);
   if (OF_TEXT.has(name) && !(OPERATORS.has(name) && isWithin(constantText(children[1]))))
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), { call: OPERATORS.get(name) ?? name });
-  const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
-  for (const { expression } of nodesOf(orders)) noteOrdered(walk, expression, scope);
 }
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */

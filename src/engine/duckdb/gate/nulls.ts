@@ -1,8 +1,8 @@
 import { conditionIn, hasTwoSides, isInList } from '../sql/conditions.ts';
 import { foldName } from '../sql/names.ts';
 import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
-import { createOrigins, pathText, type Sources, sourcesOf } from './field-origins.ts';
-import { nodesWithScope } from './node-scopes.ts';
+import { type Origins, pathText, type Sources, sourcesOf } from './field-origins.ts';
+import type { Scope } from './node-scopes.ts';
 import { isAccess, nameOf, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
@@ -16,25 +16,25 @@ export interface NotIn {
   sources: Sources;
 }
 
-const LOOKS_MAX = 500;
+/** What of these is found in a statement. */
+export interface NullUses {
+  origins: Origins;
+  notIns: NotIn[];
+}
+
 const NOT_INS_MAX = 3;
 
-export function notIns(tree: Node, relations: Relations): NotIn[] {
-  const found: NotIn[] = [];
-  const origins = createOrigins(relations, LOOKS_MAX);
-  for (const [node, outer] of nodesWithScope(tree)) {
-    const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
-    if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || found.length >= NOT_INS_MAX) continue;
-    const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
-    const [value] = nodesOf(select['select_list']);
-    // Of a list that was given, its author knows.
-    const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
-    if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select, relations)) continue;
-    const written = fieldText(value);
-    const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
-    found.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
-  }
-  return found;
+export function noteNotIn({ origins, notIns }: NullUses, node: Node, outer: Scope | undefined): void {
+  const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
+  if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || notIns.length >= NOT_INS_MAX) return;
+  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
+  const [value] = nodesOf(select['select_list']);
+  // Of a list that was given, its author knows.
+  const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
+  if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select, origins)) return;
+  const written = fieldText(value);
+  const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
+  notIns.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
 }
 
 /** Whether a value has something to be where it would be NULL. */

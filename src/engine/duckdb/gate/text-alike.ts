@@ -30,6 +30,7 @@ export interface TextGroup extends Origin {
 
 /** What of these is found in a statement. */
 export interface AlikeUses {
+  outermost: Node;
   origins: Origins;
   equalities: Omit<TextEquality, 'isSpelled'>[];
   /**
@@ -54,8 +55,8 @@ export function otherOf(node: unknown): Other | undefined {
 }
 
 /** What WHERE and AND demand of each row. */
-export function noteMet({ met }: AlikeUses, node: Node, isOutermost: boolean): void {
-  if (isOutermost && node['type'] === 'SELECT_NODE') met.add(node['where_clause']);
+export function noteMet({ met, outermost }: AlikeUses, node: Node): void {
+  if (node === outermost && node['type'] === 'SELECT_NODE') met.add(node['where_clause']);
   if (node['type'] === 'CONJUNCTION_AND' && met.has(node)) for (const one of nodesOf(node['children'])) met.add(one);
 }
 
@@ -99,7 +100,7 @@ function withoutSpelling(node: Node): Node {
 }
 
 /** What a query groups its rows by, or makes distinct. */
-export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
+export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefined): void {
   if (query['type'] !== 'SELECT_NODE') return;
   const scope = { select: query, outer };
   const items = nodesOf(query['select_list']);
@@ -108,7 +109,7 @@ export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefine
   const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
   const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
   const hasStar = items.some((item) => item['class'] === 'STAR');
-  const isAnswer = isOutermost && !hasStar && fields.length > 0;
+  const isAnswer = query === walk.outermost && !hasStar && fields.length > 0;
   const shown = isAnswer ? items.map((item) => fieldsShown(walk, item, scope)) : [];
   for (const field of [...fields, ...counted]) {
     const number = constantOf(field);

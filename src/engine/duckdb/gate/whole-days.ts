@@ -1,18 +1,8 @@
 import { type Condition, conditionIn, conditionsIn, type Equality, isEquality, type Sign } from '../sql/conditions.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { isNode, type Node, nodesOf } from '../sql/tree.ts';
-import {
-  createOrigins,
-  isField,
-  isText,
-  leavesOf,
-  type Origin,
-  type Origins,
-  pathText,
-  sourcesOf,
-} from './field-origins.ts';
-import { nodesWithScope, type Scope } from './node-scopes.ts';
-import type { Relations } from './query-columns.ts';
+import { isField, isText, leavesOf, type Origin, type Origins, pathText, sourcesOf } from './field-origins.ts';
+import type { Scope } from './node-scopes.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
 
@@ -25,29 +15,25 @@ export interface WholeDay extends Origin {
   end?: Other | undefined;
 }
 
-interface Walk {
+/** What of these is found in a statement. */
+export interface WholeDayUses {
   origins: Origins;
+  wholeDays: WholeDay[];
   /** The operands of the AND that a node is in. */
   beside: Map<Node, readonly Node[]>;
 }
 
-const LOOKS_MAX = 500;
 /** Of which those with parameters may turn out to be no days. */
 const FOUND_MAX = 20;
 
 /** `x <= '2024-01-31'`, BETWEEN, `>`, `=`, `<>` and IN, which of times take a day for its first moment. */
-export function wholeDays(tree: Node, relations: Relations): WholeDay[] {
-  const found: WholeDay[] = [];
-  const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), beside: new Map() };
-  for (const [node, scope] of nodesWithScope(tree)) {
-    const operands = node['type'] === 'CONJUNCTION_AND' ? nodesOf(node['children']) : [];
-    for (const one of operands) walk.beside.set(one, operands);
-    if (found.length < FOUND_MAX) found.push(...(upTo(walk, node, scope) ?? sameAs(walk, node, scope)));
-  }
-  return found;
+export function noteWholeDay(walk: WholeDayUses, node: Node, scope: Scope | undefined): void {
+  const operands = node['type'] === 'CONJUNCTION_AND' ? nodesOf(node['children']) : [];
+  for (const one of operands) walk.beside.set(one, operands);
+  if (walk.wholeDays.length < FOUND_MAX) walk.wholeDays.push(...(upTo(walk, node, scope) ?? sameAs(walk, node, scope)));
 }
 
-function upTo(walk: Walk, node: Node, scope: Scope | undefined): WholeDay[] | undefined {
+function upTo(walk: WholeDayUses, node: Node, scope: Scope | undefined): WholeDay[] | undefined {
   const bound = orderedIn(node, ['<=', 'BETWEEN', '>']);
   const day = dayOf(bound?.others.at(-1));
   if (bound === undefined || day === undefined) return undefined;
@@ -66,7 +52,7 @@ function upTo(walk: Walk, node: Node, scope: Scope | undefined): WholeDay[] | un
 const orderedIn = (node: Node, ways: readonly Sign[]): Condition | undefined =>
   conditionsIn(node).find(({ by }) => ways.includes(by));
 
-function sameAs({ origins }: Walk, node: Node, scope: Scope | undefined): WholeDay[] {
+function sameAs({ origins }: WholeDayUses, node: Node, scope: Scope | undefined): WholeDay[] {
   const { x: first, by, others = [] } = conditionIn(node) ?? {};
   if (by === undefined || !isEquality(by)) return [];
   const sides = nodesOf([first, ...others]);
