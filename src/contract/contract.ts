@@ -55,7 +55,7 @@ export const contract = {
 } as const satisfies Contract;
 
 /** This service's additions to the API, under `/v1/colloquy`; there are no tools for these rows. */
-export const extensions = {
+const extensions = {
   ...about,
   ...approvals,
   ...browsers,

@@ -10,7 +10,7 @@ import type { Row } from './row.ts';
  * line an error is answered as such; that of a load which ended with nothing stored has its result as `data`.
  */
 
-export const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
+const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
 const Count = z.coerce.number().int().min(0);

@@ -49,7 +49,7 @@ export const ResultRows = resource({
 });
 export type ResultRows = z.infer<typeof ResultRows>;
 
-export const ColumnProfile = resource({
+const ColumnProfile = resource({
   name: z.string(),
   type: z.string(),
   nulls: z.number(),

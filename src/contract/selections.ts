@@ -5,7 +5,7 @@ import type { Contract } from './row.ts';
 
 /** Most documents that a condition may select, and its longest text: a human reads it whole. */
 export const SELECTED_MAX = 1_000_000;
-export const CONDITION_CHARS_MAX = 2_000;
+const CONDITION_CHARS_MAX = 2_000;
 /** How long a selection waits to be deleted: a human's time to answer, and the asker's to come back. */
 export const SELECTION_TTL_MS = 20 * 60 * 1_000;
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
-export const TRASH_KINDS = ['collection', 'documents', 'lambda', 'lambda_version'] as const;
+const TRASH_KINDS = ['collection', 'documents', 'lambda', 'lambda_version'] as const;
 
 /** Something that was deleted and can be restored. */
 export const TrashEntry = resource({

@@ -10,7 +10,7 @@ import type { Results, Retyped } from './results.ts';
 import type { CsvRows, NewColumn, OpenedRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 import type { Sharing } from './sharing.ts';
 
-export type { Batch, BatchOutcome } from './batches.ts';
+export type { BatchOutcome } from './batches.ts';
 export type {
   DeclaredType,
   DocumentsText,
@@ -35,7 +35,7 @@ export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { Inspection, InspectRequest, Parameter, QueryOutcome, QueryRequest, Unbound } from './queries.ts';
 export type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
-export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
+export type { ResultPage, Retyped } from './results.ts';
 export type {
   CsvPart,
   CsvRows,
@@ -46,7 +46,6 @@ export type {
   RowDocument,
   RowsOptions,
   RowsPart,
-  RowsPartOptions,
   RowsProgress,
 } from './rows.ts';
 export { type Leading, NOT_SHARED, type RecordsListener, type Sharing } from './sharing.ts';

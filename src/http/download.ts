@@ -38,7 +38,7 @@ export interface Network {
   tls: ConnectionOptions;
 }
 
-export const INTERNET: Network = {
+const INTERNET: Network = {
   addressesOf: async (host) => (await lookUp(host, { all: true })).map(({ address }) => address),
   mayConnect: isPublic,
   tls: {},

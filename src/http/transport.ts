@@ -47,7 +47,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export const RESPONSE_BYTES_MAX = 80 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 80 * 1024 * 1024;
 
 const unsent = new WeakSet<object>();
 

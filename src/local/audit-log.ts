@@ -20,9 +20,9 @@ import { isObject } from '../contract/json/json.ts';
 import { openFolder } from './folder.ts';
 
 /** A file of this size is put aside, in bytes. */
-export const AUDIT_BYTES_MAX = 10 * 1024 * 1024;
+const AUDIT_BYTES_MAX = 10 * 1024 * 1024;
 /** How many files are kept, including the current one. */
-export const AUDIT_FILES_MAX = 5;
+const AUDIT_FILES_MAX = 5;
 const FILE = 'audit.log';
 const ASIDE = /^audit-\d{8}T\d{9}Z-\d+\.log$/;
 const LINE_FEED = 0x0a;

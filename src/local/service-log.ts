@@ -1,7 +1,7 @@
 import { copyFile, open, rm, stat, truncate } from 'node:fs/promises';
 
 /** Size at which a log's lines move to `<file>.1`, in bytes. */
-export const LOG_BYTES_MAX = 5 * 1024 * 1024;
+const LOG_BYTES_MAX = 5 * 1024 * 1024;
 const SHOWN_BYTES_MAX = 64 * 1024;
 const SHOWN_LINES_MAX = 8;
 /** The longest messages, of a log that is missing for example, end with what to do. */

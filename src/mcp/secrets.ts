@@ -8,7 +8,7 @@ import type { SecretOf } from './means.ts';
 /** Keeps secrets from the model: arguments name them by reference, and answers that repeat them are masked. */
 
 /** Replaces a secret. */
-export const MASK = '********';
+const MASK = '********';
 const REFERENCE = /^(env|file):/;
 const REFERENCE_CHARS_MAX = 200;
 /** Shorter texts could be any word, so they are not looked for in answers. */

@@ -206,7 +206,7 @@ export function unescaped(text: string): string {
 }
 
 /** Many texts, kept as bytes: as strings they would hold the pieces of the file that they were cut from. */
-export class Texts {
+class Texts {
   readonly #chunks: Buffer[] = [];
   readonly #places: number[] = [];
   #room = 0;

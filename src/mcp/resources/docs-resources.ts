@@ -30,7 +30,7 @@ const TOOL = 'get_docs';
 export const loadDocs = () => import('../docs/docs.ts');
 
 /** The text of a topic; rejects `not_found`. */
-export async function docsText(topic: string): Promise<string> {
+async function docsText(topic: string): Promise<string> {
   const { DOCS } = await loadDocs();
   const text = Object.hasOwn(DOCS, topic) ? DOCS[topic as Topic] : undefined;
   if (text !== undefined) return text;

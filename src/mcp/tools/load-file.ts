@@ -22,7 +22,7 @@ import type { Tool, ToolContext } from './tool.ts';
 const NAME = 'load_file';
 
 /** Loads the documents of files into collections; what the service has stored stays, whatever happens later. */
-export async function loadFile(context: ToolContext, input: LoadInput): Promise<Fenced> {
+async function loadFile(context: ToolContext, input: LoadInput): Promise<Fenced> {
   const { openFile, findFiles } = context.means;
   if (openFile === undefined || findFiles === undefined) {
     throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);

@@ -78,7 +78,7 @@ export function answerSchema(properties: Record<string, Schema>): Schema & { typ
  * bounds beyond 2^53, and string enums without the empty string. A union becomes its first member that is not null.
  * "Any JSON value" becomes text or, as an array's item, an object. Large nested objects are cut.
  */
-export function cleanSchema(raw: RawSchema, place: Place): Schema {
+function cleanSchema(raw: RawSchema, place: Place): Schema {
   const variants = raw.anyOf ?? raw.oneOf ?? raw.allOf;
   if (variants !== undefined) {
     const first = variants.find((member) => typeof member === 'object' && member.type !== 'null');

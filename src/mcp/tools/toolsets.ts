@@ -35,7 +35,7 @@ export interface Choice {
 const READ = ':read';
 
 /** Named combinations of toolsets, by what a user wants to do. */
-export const PROFILES = {
+const PROFILES = {
   explore: ['query', 'collections:read', 'workspaces:read'],
   author: ['query', 'collections:read', 'workspaces:read', 'lambdas', 'aliases'],
   admin: TOOLSETS,

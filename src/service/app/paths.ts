@@ -2,7 +2,7 @@ import { allRows } from '../../contract/contract.ts';
 import { LOAD } from '../../contract/load.ts';
 
 /** Paths outside the contract, with their methods. */
-export const SERVICE_PATHS = { '/': 'GET', '/health': 'GET', '/ready': 'GET', '/local/leave': 'POST' } as const;
+const SERVICE_PATHS = { '/': 'GET', '/health': 'GET', '/ready': 'GET', '/local/leave': 'POST' } as const;
 
 /**
  * Where messages come in as Segment's libraries and webhooks send them: to a path of their type, or several at once. They

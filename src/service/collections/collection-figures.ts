@@ -21,7 +21,7 @@ export interface WorkspaceFigures {
   left: number;
 }
 
-export const COLLECTIONS_MAX = 500;
+const COLLECTIONS_MAX = 500;
 const FRESH_MS = 5_000;
 const WAIT_MS = 500;
 

@@ -91,7 +91,7 @@ export function lambdasReading(
 }
 
 /** What depends on a subject, as `noun "name"`; empty if it may be deleted. */
-export function dependentsOf(catalog: Catalog, subject: Subject, name: string): string[] {
+function dependentsOf(catalog: Catalog, subject: Subject, name: string): string[] {
   return RULES[subject].flatMap((rule) => rule(catalog, name));
 }
 

@@ -46,7 +46,7 @@ export interface RawRecord {
 
 const [ORDINARY, SEPARATOR, QUOTE, LINE_FEED, CARRIAGE_RETURN, NUL] = [0, 1, 2, 3, 4, 5];
 const [LF, CR, SPACE, EQUALS] = [10, 13, 32, 61];
-export const RECORD_BYTES_MAX = ITEM_BYTES_MAX;
+const RECORD_BYTES_MAX = ITEM_BYTES_MAX;
 
 /**
  * Divides a stream of bytes into records, one pass over each byte: `take` is called with each, in order. Empty lines are

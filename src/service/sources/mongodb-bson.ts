@@ -196,7 +196,7 @@ function lengthAt(bytes: Buffer, from: number, limit: number, min: number): numb
 }
 
 /** The text of bytes, which must be UTF-8. */
-export function textOf(bytes: Buffer, from: number, to: number): string {
+function textOf(bytes: Buffer, from: number, to: number): string {
   if (to - from <= SHORT_TEXT) {
     let text = '';
     for (let at = from; at < to; at++) {

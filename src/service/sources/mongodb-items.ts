@@ -72,7 +72,7 @@ export function idIn(bytes: Buffer): Element | undefined {
 }
 
 /** The element of this name; undefined if there is none that can be read. */
-export function elementIn(bytes: Buffer, name: string): Element | undefined {
+function elementIn(bytes: Buffer, name: string): Element | undefined {
   try {
     for (const element of elementsOf(bytes)) if (element.name === name) return element;
   } catch (error) {

@@ -20,7 +20,7 @@ export interface Table {
   declared: ReadonlyMap<string, DeclaredType>;
 }
 
-export function tableName(settings: JsonObject): { schema: string; table: string } {
+function tableName(settings: JsonObject): { schema: string; table: string } {
   return { schema: String(settings['schema'] ?? 'public'), table: String(settings['table_name']) };
 }
 

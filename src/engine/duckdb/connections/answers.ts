@@ -4,9 +4,11 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 export interface Answers {
   /** By their text. */
   rows: Map<string, unknown[][]>;
-  /** Whether a transaction that was begun on them is sure to see these data. */
-  isOf(): boolean;
+  /** Whether a transaction that was begun on them is sure to see these data; once it is not, they are given up. */
+  areSure: boolean;
 }
+
+export const newAnswers = (): Answers => ({ rows: new Map(), areSure: true });
 
 /** Further ones take the place of all of them. */
 const ROWS_MAX = 20_000;
@@ -22,10 +24,10 @@ export function setAnswers(connection: DuckDBConnection, answers: Answers | unde
 /** The rows of a SELECT of our own of which nothing but the data decides. They are not the caller's to change. */
 export async function answerOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   const answers = known.get(connection);
-  const before = answers?.isOf() === true ? answers.rows.get(sql) : undefined;
+  const before = answers?.areSure === true ? answers.rows.get(sql) : undefined;
   if (before !== undefined) return before;
   const rows = (await connection.runAndReadAll(sql)).getRows();
-  if (answers?.isOf() !== true) return rows;
+  if (answers?.areSure !== true) return rows;
   // One without rows takes its place, too.
   const size = [...answers.rows.values()].reduce((sum, one) => sum + one.length + 1, 0);
   if (size + rows.length > ROWS_MAX) answers.rows.clear();

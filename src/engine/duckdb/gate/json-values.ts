@@ -1,4 +1,5 @@
 import { VALUES_OF } from '../sql/compat.ts';
+import { conditionsIn, isOrder } from '../sql/conditions.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { constantOf, constantText, isNode, listOf, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
@@ -15,6 +16,7 @@ import {
 import { argumentsOf, callOf, type JsonSource, READS, STEPS, sourceOf, TEXT_STEPS, writtenOf } from './json-steps.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
+import { orderedIn } from './ordered.ts';
 import type { Relations } from './query-columns.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
@@ -115,30 +117,13 @@ export function jsonUses(
   return { uses: walk.found, splices: walk.splices };
 }
 
-/** An expression, and what it is compared with. */
-function comparedIn(node: Node): [unknown, readonly unknown[]][] {
-  const { left, right, input, lower, upper } = node;
-  const [first, ...others] = nodesOf(node['children']);
-  if (node['class'] === 'BETWEEN') return [[input, [lower, upper]]];
-  if (/^COMPARE_(?:NOT_)?IN$/.test(textOf(node['type']))) return [[first, others]];
-  return node['class'] === 'COMPARISON'
-    ? [
-        [left, [right]],
-        [right, [left]],
-      ]
-    : [];
-}
-
-const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN|(?:NOT_)?BETWEEN)/;
-
 function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
-  for (const [side, all] of comparedIn(node)) {
+  for (const { x: side, by, others: all } of conditionsIn(node)) {
     const others = all.filter((one) => !isNull(one));
-    const constants = others.filter((one): one is Node => isNode(one) && one['class'] === 'CONSTANT');
-    const isOrder = IS_ORDER.test(textOf(node['type']));
+    const constants = others.filter((one) => one['class'] === 'CONSTANT');
     const json = jsonIn(walk, side, scope);
     if (json.length === 0) {
-      for (const one of isOrder ? others : []) noteTextBeside(walk, side, one, scope);
+      for (const one of isOrder(by) ? others : []) noteTextBeside(walk, side, one, scope);
       continue;
     }
     const isNumber = constants.every((one) => isNumberType(typeOfConstant(one)));
@@ -149,9 +134,9 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
       const beside = besideOf(walk, one, scope);
       if (beside !== undefined) note(walk, side, json, { beside });
     }
-    const beside = others.filter((one) => !constants.includes(one as Node));
+    const beside = others.filter((one) => !constants.includes(one));
     const isOfTexts = constants.length > 0 ? isText : beside.some((one) => jsonIn(walk, one, scope).length > 0);
-    if (isOrder && isOfTexts) note(walk, side, json);
+    if (isOrder(by) && isOfTexts) note(walk, side, json);
   }
 }
 
@@ -232,10 +217,6 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Functions that order the values of an argument, by its place; undefined: of all of them. */
-const FIRST = /^(?:min|max|median|quantile(?:_disc)?)$/;
-const SECOND = /^(?:arg_?(?:min|max)(?:_null)?|(?:min|max)_by)$/;
-const ALL = /^(?:greatest|least)$/;
 /** Functions of text, to which JSON is its own. */
 const OF_TEXT: ReadonlySet<string> = new Set(
   `~~ !~~ ~~* !~~* || like_escape ilike_escape not_like_escape not_ilike_escape length len strlen char_length concat
@@ -255,21 +236,12 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
 const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^[^%\d]|[^%]$/.test(pattern);
 
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
+  for (const one of orderedIn(node).values) noteOrdered(walk, one, scope);
   if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
   const name = foldName(textOf(node['function_name']));
   const children = nodesOf(node['children']);
-  const places = FIRST.test(name)
-    ? [0, 1]
-    : SECOND.test(name)
-      ? [1, 2]
-      : ALL.test(name)
-        ? [0, children.length]
-        : [0, 0];
-  for (const one of children.slice(...places)) noteOrdered(walk, one, scope);
   if (OF_TEXT.has(name) && !(OPERATORS.has(name) && isWithin(constantText(children[1]))))
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), { call: OPERATORS.get(name) ?? name });
-  const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
-  for (const { expression } of nodesOf(orders)) noteOrdered(walk, expression, scope);
 }
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */

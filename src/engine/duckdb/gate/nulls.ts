@@ -1,7 +1,8 @@
+import { conditionIn, hasTwoSides, isInList } from '../sql/conditions.ts';
 import { foldName } from '../sql/names.ts';
-import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { createOrigins, pathText, type Sources, sourcesOf } from './field-origins.ts';
-import { nodesWithScope } from './node-scopes.ts';
+import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
+import { type Origins, pathText, type Sources, sourcesOf } from './field-origins.ts';
+import type { Scope } from './node-scopes.ts';
 import { isAccess, nameOf, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
@@ -15,25 +16,25 @@ export interface NotIn {
   sources: Sources;
 }
 
-const LOOKS_MAX = 500;
+/** What of these is found in a statement. */
+export interface NullUses {
+  origins: Origins;
+  notIns: NotIn[];
+}
+
 const NOT_INS_MAX = 3;
 
-export function notIns(tree: Node, relations: Relations): NotIn[] {
-  const found: NotIn[] = [];
-  const origins = createOrigins(relations, LOOKS_MAX);
-  for (const [node, outer] of nodesWithScope(tree)) {
-    const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
-    if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || found.length >= NOT_INS_MAX) continue;
-    const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
-    const [value] = nodesOf(select['select_list']);
-    // Of a list that was given, its author knows.
-    const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
-    if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select, relations)) continue;
-    const written = fieldText(value);
-    const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
-    found.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
-  }
-  return found;
+export function noteNotIn({ origins, notIns }: NullUses, node: Node, outer: Scope | undefined): void {
+  const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
+  if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || notIns.length >= NOT_INS_MAX) return;
+  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
+  const [value] = nodesOf(select['select_list']);
+  // Of a list that was given, its author knows.
+  const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';
+  if (value === undefined || !isOfRows || hasInstead(value) || isRuledOut(value, select, origins)) return;
+  const written = fieldText(value);
+  const { fields, isComputed } = sourcesOf(origins, value, { select, outer });
+  notIns.push({ written, sources: { fields, isComputed: isComputed || written === undefined } });
 }
 
 /** Whether a value has something to be where it would be NULL. */
@@ -76,14 +77,12 @@ function conjuncts(condition: unknown): Node[] {
 
 /** Those parts of a condition that are not NULL where it holds. */
 function refusesNull(condition: Node): unknown[] {
-  const type = textOf(condition['type']);
-  if (condition['class'] === 'COMPARISON')
-    return type.includes('DISTINCT') ? [] : [condition['left'], condition['right']];
-  if (condition['class'] === 'BETWEEN') return [condition['input']];
+  const { x, by, others = [] } = conditionIn(condition) ?? {};
+  if (by !== undefined) return by.includes('DISTINCT') ? [] : hasTwoSides(by) ? [x, ...others] : [x];
   if (condition['subquery_type'] === 'ANY') return [condition['child']];
   // Such as LIKE.
   if (condition['is_operator'] === true) return nodesOf(condition['children']);
-  return /^(?:OPERATOR_IS_NOT_NULL|COMPARE_(?:NOT_)?IN)$/.test(type) ? nodesOf(condition['children']).slice(0, 1) : [];
+  return condition['type'] === 'OPERATOR_IS_NOT_NULL' ? nodesOf(condition['children']) : [];
 }
 
 /** A column or a path into one, as SQL. */
@@ -98,20 +97,20 @@ export const isNull = (node: unknown): boolean =>
 
 /** What is to be said of `x = NULL`, `x IN (1, NULL)` and the like. */
 export function comparedWithNull(node: Node): string | undefined {
-  const type = textOf(node['type']);
-  if (type === 'COMPARE_EQUAL' || type === 'COMPARE_NOTEQUAL') {
-    const [x, ...more] = nodesOf([node['left'], node['right']]).filter((side) => !isNull(side));
+  const condition = conditionIn(node);
+  if (condition === undefined) return undefined;
+  const { x: first, by, others } = condition;
+  if (by === '=' || by === '<>') {
+    const [x, ...more] = [first, ...others].filter((side) => !isNull(side));
     if (x === undefined || more.length > 0 || x['class'] === 'CONSTANT') return undefined;
-    const [sign, is] = type === 'COMPARE_EQUAL' ? ['=', 'IS NULL'] : ['<>', 'IS NOT NULL'];
-    return `${sign} NULL is never true: write ${fieldText(x) ?? 'x'} ${is}.`;
+    return `${by} NULL is never true: write ${fieldText(x) ?? 'x'} ${by === '=' ? 'IS NULL' : 'IS NOT NULL'}.`;
   }
-  const [x, ...list] = type === 'COMPARE_IN' || type === 'COMPARE_NOT_IN' ? nodesOf(node['children']) : [];
-  if (x === undefined || !list.some(isNull)) return undefined;
-  const shown = fieldText(x) ?? 'x';
-  if (type === 'COMPARE_NOT_IN')
+  if (!isInList(by) || !others.some(isNull)) return undefined;
+  const shown = fieldText(first) ?? 'x';
+  if (by === 'NOT IN')
     return `NOT IN (…, NULL) is never true: leave NULL out, and add AND ${shown} IS NOT NULL if that is meant.`;
   // IN (NULL) is how programs write an empty list.
-  return list.every(isNull)
+  return others.every(isNull)
     ? undefined
     : `IN (…, NULL) does not find those that are NULL: leave it out, and add OR ${shown} IS NULL if that is meant.`;
 }

@@ -1,3 +1,4 @@
+import { conditionIn, isEquality } from '../sql/conditions.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import { isText, type Origin, type Origins, originsOf } from './field-origins.ts';
@@ -29,6 +30,7 @@ export interface TextGroup extends Origin {
 
 /** What of these is found in a statement. */
 export interface AlikeUses {
+  outermost: Node;
   origins: Origins;
   equalities: Omit<TextEquality, 'isSpelled'>[];
   /**
@@ -53,25 +55,24 @@ export function otherOf(node: unknown): Other | undefined {
 }
 
 /** What WHERE and AND demand of each row. */
-export function noteMet({ met }: AlikeUses, node: Node, isOutermost: boolean): void {
-  if (isOutermost && node['type'] === 'SELECT_NODE') met.add(node['where_clause']);
+export function noteMet({ met, outermost }: AlikeUses, node: Node): void {
+  if (node === outermost && node['type'] === 'SELECT_NODE') met.add(node['where_clause']);
   if (node['type'] === 'CONJUNCTION_AND' && met.has(node)) for (const one of nodesOf(node['children'])) met.add(one);
 }
 
-const EQUALITIES = /^COMPARE_(NOT_?)?(EQUAL|IN)$/;
-
 /** `x = 'a'`, `x <> 'a'`, `x IN ('a', 'b')`. */
 export function noteEqual(walk: AlikeUses, node: Node, scope: Scope | undefined): void {
-  const [is, not = '', by] = EQUALITIES.exec(textOf(node['type'])) ?? [];
-  if (is === undefined) return;
-  const sides = by === 'EQUAL' ? nodesOf([node['left'], node['right']]) : nodesOf(node['children']);
+  const condition = conditionIn(node);
+  if (condition === undefined || !isEquality(condition.by)) return;
+  const sides = [condition.x, ...condition.others];
   const others = sides.flatMap((side) => otherOf(side) ?? []);
   const [field] = sides.filter((side) => otherOf(side) === undefined);
   if (others.length === 0 || others.length !== sides.length - 1) return;
-  const isSeen = not === '' && others.length === 1 && walk.met.has(node);
+  const isNot = condition.by === '<>' || condition.by === 'NOT IN';
+  const isSeen = !isNot && others.length === 1 && walk.met.has(node);
   for (const origin of originsOf(walk.origins, field, scope))
     if (isText(origin) && walk.equalities.length < FIELDS_MAX && foldName(origin.path[0] ?? '') !== ID_COLUMN)
-      walk.equalities.push({ ...origin, others, isNot: not !== '', isSeen });
+      walk.equalities.push({ ...origin, others, isNot, isSeen });
 }
 
 const SPELLS = /^(?:lower|upper|lcase|ucase|trim|ltrim|rtrim|nfc_normalize|strip_accents)$/;
@@ -79,9 +80,10 @@ const SPELLS_MAX = 4;
 
 /** `lower(x) = 'a'`, `lower(x) = lower(y)`, `trim(x) IN (SELECT …)`. */
 export function noteSpelled({ origins, spelled }: AlikeUses, node: Node, scope: Scope | undefined): void {
-  if (!EQUALITIES.test(textOf(node['type'])) && node['subquery_type'] !== 'ANY') return;
+  const { x = node['child'], by, others = [] } = conditionIn(node) ?? {};
+  if (by === undefined ? node['subquery_type'] !== 'ANY' : !isEquality(by)) return;
   // Texts of IN are many, and no calls.
-  const sides = nodesOf([node['left'], node['right'], node['child'], ...nodesOf(node['children']).slice(0, 2)]);
+  const sides = nodesOf([x, ...others.slice(0, 1)]);
   const isOfTexts = sides.some((side) => otherOf(side) !== undefined);
   for (const side of sides) {
     const inner = withoutSpelling(side);
@@ -98,7 +100,7 @@ function withoutSpelling(node: Node): Node {
 }
 
 /** What a query groups its rows by, or makes distinct. */
-export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefined, isOutermost: boolean): void {
+export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefined): void {
   if (query['type'] !== 'SELECT_NODE') return;
   const scope = { select: query, outer };
   const items = nodesOf(query['select_list']);
@@ -107,7 +109,7 @@ export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefine
   const counted = items.filter((item) => item['distinct'] === true).flatMap((item) => nodesOf(item['children']));
   const fields = isAll ? items.filter((item) => item['class'] !== 'FUNCTION') : nodesOf(query['group_expressions']);
   const hasStar = items.some((item) => item['class'] === 'STAR');
-  const isAnswer = isOutermost && !hasStar && fields.length > 0;
+  const isAnswer = query === walk.outermost && !hasStar && fields.length > 0;
   const shown = isAnswer ? items.map((item) => fieldsShown(walk, item, scope)) : [];
   for (const field of [...fields, ...counted]) {
     const number = constantOf(field);

@@ -1,5 +1,6 @@
+import { conditionIn, isOrder } from '../sql/conditions.ts';
 import { type NamedTable, quoteName } from '../sql/names.ts';
-import { isNode, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import { type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 import { nodesWithScope } from './node-scopes.ts';
 import type { Relations } from './query-columns.ts';
 import { createTimeTypes, type Known, type TimeType, typeInSide, typeOf } from './time-types.ts';
@@ -21,12 +22,6 @@ export interface TimeComparison {
   using: string | undefined;
 }
 
-const EQUALITIES: ReadonlySet<string> = new Set([
-  'COMPARE_EQUAL',
-  'COMPARE_NOTEQUAL',
-  'COMPARE_DISTINCT_FROM',
-  'COMPARE_NOT_DISTINCT_FROM',
-]);
 /** Calls whose arguments are compared one by one, if both sides are such a call. */
 const TUPLES: ReadonlySet<string> = new Set(['row', 'struct_pack', 'list_value']);
 
@@ -54,18 +49,10 @@ export function timeComparisons(tree: Node, relations: Relations): TimeCompariso
 type Pair = readonly [a: Node, b: Node, isOrder: boolean];
 
 function pairsIn(node: Node): Pair[] {
-  const type = textOf(node['type']);
-  if (node['class'] === 'COMPARISON') {
-    const { left, right } = node;
-    return isNode(left) && isNode(right) ? pairsOf(left, right, !EQUALITIES.has(type)) : [];
-  }
-  if (node['class'] === 'BETWEEN') {
-    const { input } = node;
-    return isNode(input) ? nodesOf([node['lower'], node['upper']]).map((bound) => [input, bound, true] as const) : [];
-  }
-  const isIn = node['class'] === 'OPERATOR' && (type === 'COMPARE_IN' || type === 'COMPARE_NOT_IN');
-  const isNullif = node['class'] === 'FUNCTION' && textOf(node['function_name']).toLowerCase() === 'nullif';
-  if (!isIn && !isNullif) return [];
+  const condition = conditionIn(node);
+  if (condition !== undefined)
+    return condition.others.flatMap((other) => pairsOf(condition.x, other, isOrder(condition.by)));
+  if (node['class'] !== 'FUNCTION' || textOf(node['function_name']).toLowerCase() !== 'nullif') return [];
   const [first, ...rest] = nodesOf(node['children']);
   return first === undefined ? [] : rest.flatMap((one) => pairsOf(first, one, false));
 }

@@ -1,3 +1,4 @@
+import { type Condition, conditionsIn } from '../sql/conditions.ts';
 import { formatHere } from '../sql/corrections/format-codes.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
@@ -40,33 +41,11 @@ function partIn(node: unknown): { part: string; of: Node } | undefined {
   return of === undefined || !(part in RANGES) ? undefined : { part, of };
 }
 
-interface Comparison {
-  x: unknown;
-  by: string;
-  others: readonly unknown[];
-}
-
-const TURNED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
-const SIGNS: ReadonlyMap<string, string> = new Map([
-  ['COMPARE_EQUAL', '='],
-  ['COMPARE_NOTEQUAL', '<>'],
-  ['COMPARE_LESSTHAN', '<'],
-  ['COMPARE_LESSTHANOREQUALTO', '<='],
-  ['COMPARE_GREATERTHAN', '>'],
-  ['COMPARE_GREATERTHANOREQUALTO', '>='],
-  ['COMPARE_IN', 'IN'],
-  ['COMPARE_NOT_IN', 'NOT IN'],
-  ['COMPARE_BETWEEN', 'BETWEEN'],
-]);
-
 /** What a condition compares with what, the constants on the right. */
-function comparisonIn(node: Node): Comparison | undefined {
-  const by = SIGNS.get(textOf(node['type']));
-  if (by === undefined) return undefined;
-  if (by === 'BETWEEN') return { x: node['input'], by, others: [node['lower'], node['upper']] };
-  const [x, ...others] = by.endsWith('IN') ? nodesOf(node['children']) : [node['left'], node['right']];
-  const isTurned = others.length === 1 && (constantOf(x) ?? dayText(x)) !== undefined;
-  return isTurned ? { x: others[0], by: TURNED[by] ?? by, others: [x] } : { x, by, others };
+function comparisonIn(node: Node): Condition | undefined {
+  const [own, turned] = conditionsIn(node);
+  if (own === undefined || own.by.includes('DISTINCT')) return undefined;
+  return turned !== undefined && (constantOf(own.x) ?? dayText(own.x)) !== undefined ? turned : own;
 }
 
 /** The least and the greatest number of each part; years have none. */
@@ -93,7 +72,7 @@ const RANGES: Readonly<Record<string, readonly [number, number] | undefined>> = 
 /** `dayofweek(x) = 7`, `hour(x) IN (22, 23, 24)`. */
 function neverSo(node: Node): string | undefined {
   const { x, by = '', others = [] } = comparisonIn(node) ?? {};
-  const isDayAfter = isNode(x) && x['function_name'] === '+' && constantOf(nodesOf(x['children'])[1]) === 1;
+  const isDayAfter = x !== undefined && x['function_name'] === '+' && constantOf(nodesOf(x['children'])[1]) === 1;
   // EXTRACT(DAYOFWEEK …) counts from 1 here.
   const found = partIn(isDayAfter ? nodesOf(x['children'])[0] : x);
   const range = found && RANGES[found.part];

@@ -27,7 +27,7 @@ export interface OfParameter {
 export type Known = TimeType | OfParameter | undefined;
 
 /** The time type of a type as SQL writes it. */
-export function timeTypeOf(type: string | undefined): TimeType | undefined {
+function timeTypeOf(type: string | undefined): TimeType | undefined {
   const [, base = '', lists = ''] = /^([A-Z ]+)((?:\[\])*)$/.exec(type?.replace(/_(?:S|MS|NS)\b/, '') ?? '') ?? [];
   const of = base === 'VARCHAR' ? 'text' : base === 'JSON' ? 'json' : base === 'TIME' ? 'clock' : undefined;
   const found = of ?? (base === 'DATE' || base.startsWith('TIMESTAMP') ? 'time' : undefined);

@@ -1,3 +1,4 @@
+import { conditionIn } from '../sql/conditions.ts';
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import {
@@ -89,8 +90,8 @@ const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'tim
 
 /** `x BETWEEN '2024-03-06' AND '2024-03-01'`. */
 function swappedBounds(node: Node): string | undefined {
-  if (node['type'] !== 'COMPARE_BETWEEN') return undefined;
-  const [low, high] = [boundOf(node['lower']), boundOf(node['upper'])];
+  const { by, others = [] } = conditionIn(node) ?? {};
+  const [low, high] = by === 'BETWEEN' ? others.map(boundOf) : [];
   if (low === undefined || high === undefined || typeof low !== typeof high || low <= high) return undefined;
   const [first, last] = [low, high].map((one) => (typeof one === 'string' ? quoteText(one) : one));
   return `BETWEEN ${first} AND ${last} is true of nothing: the lower bound comes first, BETWEEN ${last} AND ${first}.`;
@@ -111,13 +112,9 @@ function boundOf(node: unknown): number | string | undefined {
 
 /** `TYPEOF(x) = 'VARCHAR'`. */
 function engineType(node: Node): string | undefined {
-  const sides =
-    node['class'] === 'COMPARISON'
-      ? [node['left'], node['right']]
-      : textOf(node['type']).startsWith('COMPARE_')
-        ? nodesOf(node['children'])
-        : [];
-  const isAsked = nodesOf(sides).some((side) => foldName(textOf(side['function_name'])) === 'typeof');
+  const { x, others = [] } = conditionIn(node) ?? {};
+  const sides = nodesOf([x, ...others]);
+  const isAsked = sides.some((side) => foldName(textOf(side['function_name'])) === 'typeof');
   const name = isAsked
     ? sides.map(constantText).find((text) => text !== undefined && ENGINE_TYPE.test(text))
     : undefined;

@@ -1,5 +1,6 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
+import { conditionIn, conditionsIn, hasTwoSides, isOrder } from '../sql/conditions.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
@@ -19,13 +20,14 @@ import {
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
-import { type JoinedKeys, joinedKeys } from './joined-keys.ts';
+import { type JoinedKeys, type KeyUses, noteJoined } from './joined-keys.ts';
 import type { JsonUse } from './json-values.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
-import { type NotIn, notIns } from './nulls.ts';
+import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
+import { orderedIn } from './ordered.ts';
 import type { Relations } from './query-columns.ts';
-import { type MixedText, noteReplaced } from './replaced-points.ts';
-import { soughtFields } from './sought-fields.ts';
+import { type MixedText, type MixedUses, noteReplaced } from './replaced-points.ts';
+import { noneSought, noteSought, type SoughtUses, soughtFields } from './sought-fields.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -39,7 +41,7 @@ import {
 } from './text-alike.ts';
 import { textPartsOf } from './text-parts.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
-import { type WholeDay, wholeDays } from './whole-days.ts';
+import { noteWholeDay, type WholeDay, type WholeDayUses } from './whole-days.ts';
 
 /** A field of text. */
 export type TextField = Pick<Origin, 'table' | 'path'>;
@@ -100,105 +102,109 @@ export interface ValueUses {
 }
 
 /** How often expressions, tables and subqueries are looked into. */
-const LOOKS_MAX = 2_000;
+const LOOKS_MAX = 4_000;
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
 const CASTS_MAX = 24;
-/** Functions that order the values of an argument, by its place; undefined: of all of them. */
-const FIRST = /^(?:min|max|median|quantile(?:_disc)?|list_(?:sort|reverse_sort|min|max)|array_(?:sort|reverse_sort))$/;
-const SECOND = /^(?:arg_(?:min|max)(?:_null)?|(?:min|max)_by)$/;
-const ALL = /^(?:greatest|least)$/;
-const OF_LISTS = /^(?:list|array)_/;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk extends AlikeUses, DayUses {
+interface Walk extends AlikeUses, DayUses, KeyUses, MixedUses, NullUses, SoughtUses, WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
-  found: TextOrder[];
+  orders: TextOrder[];
   casts: TextCast[];
   epochs: EpochUse[];
-  mixed: MixedText[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
   /** Those that are compared with a number as large as one of seconds since 1970. */
   apart: Set<string>;
 }
 
-const noneYet = () => ({ casts: [], epochs: [], mixed: [], days: [], moments: [], equalities: [], groups: [] });
-export const NO_USES: Omit<ValueUses, 'json'> = {
-  ...noneYet(),
+/** All that a node is looked at for: each notes what it finds, and stops at a number of its own. */
+const NOTES: readonly ((walk: Walk, node: Node, scope: Scope | undefined) => void)[] = [
+  noteSorted,
+  noteGroups,
+  noteCall,
+  noteMet,
+  noteEqual,
+  noteSpelled,
+  noteCast,
+  noteAsked,
+  noteEpoch,
+  noteReplaced,
+  noteDay,
+  noteCompared,
+  noteNotIn,
+  noteSought,
+  noteWholeDay,
+  noteJoined,
+];
+
+const noneYet = () => ({
   orders: [],
+  casts: [],
+  epochs: [],
+  mixed: [],
+  days: [],
+  moments: [],
+  equalities: [],
+  groups: [],
   notIns: [],
-  sought: [],
   wholeDays: [],
   joinedKeys: [],
-};
+});
+export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), sought: [] };
 
-/** The fields of text that a statement orders, or casts. Whether that is what is meant, only their values say. */
+/** What a statement does with stored fields. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
   // Nothing is stored that could be ordered.
   if (relations.tables.size === 0) return NO_USES;
   const types = createTimeTypes(relations);
   const walk: Walk = {
+    ...noneYet(),
+    outermost: tree,
     origins: createOrigins(relations, LOOKS_MAX),
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
-    found: [],
-    ...noneYet(),
     met: new Set(),
     spelled: { texts: new Set(), fields: new Set() },
     known: new Set(),
     apart: new Set(),
+    sought: noneSought(),
+    beside: new Map(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
-    if (isQuery(node)) {
-      noteSorted(walk, node, scope);
-      noteGroups(walk, node, scope, node === tree);
-    } else noteCall(walk, node, scope);
-    noteMet(walk, node, node === tree);
-    noteEqual(walk, node, scope);
-    noteSpelled(walk, node, scope);
-    noteCast(walk, node, scope);
-    noteEpoch(walk, node, scope);
-    noteReplaced(walk, node, scope);
-    noteDay(walk, node, scope);
-    for (const { operand } of castsAsked(node))
-      for (const { written } of originsOf(walk.origins, operand, scope)) walk.known.add(written);
-    for (const [side, other] of comparisonsIn(node)) noteCompared(walk, side, other, scope);
+    for (const note of NOTES) note(walk, node, scope);
   }
-  const casts = walk.casts.map((cast) => ({ ...cast, isAsked: walk.known.has(cast.written) }));
+  const { orders, mixed, groups, notIns, wholeDays, spelled, known, apart } = walk;
   // Whoever has a function for each unit knows of them.
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
-  const epochs = walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: walk.apart.has(use.written) }));
-  const isUnknown = ({ written }: Origin) => !walk.known.has(written);
-  const [days, moments] = [walk.days.filter(isUnknown), walk.moments.filter(isUnknown)];
-  const { found: orders, mixed, groups, spelled } = walk;
-  const equalities = walk.equalities.map((one) => ({ ...one, isSpelled: spelled.texts.has(one.written) }));
+  const isUnknown = ({ written }: Origin) => !known.has(written);
   const isPlain = ({ one, other }: JoinedKeys) =>
     !spelled.fields.has(one.written) && !spelled.fields.has(other.written);
-  const others = {
-    notIns: notIns(tree, relations),
-    sought: soughtFields(tree, relations),
-    wholeDays: wholeDays(tree, relations),
-    joinedKeys: joinedKeys(tree, relations).filter(isPlain),
+  return {
+    orders,
+    casts: walk.casts.map((cast) => ({ ...cast, isAsked: known.has(cast.written) })),
+    epochs: walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: apart.has(use.written) })),
+    mixed,
+    days: walk.days.filter(isUnknown),
+    moments: walk.moments.filter(isUnknown),
+    equalities: walk.equalities.map((one) => ({ ...one, isSpelled: spelled.texts.has(one.written) })),
+    groups,
+    notIns,
+    sought: soughtFields(walk),
+    wholeDays,
+    joinedKeys: walk.joinedKeys.filter(isPlain),
   };
-  return { orders, casts, epochs, mixed, days, moments, equalities, groups, ...others };
 }
 
 const EPOCHS_MAX = 3;
 
 function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
-  if (node['class'] === 'COMPARISON') {
-    const [left, right] = [node['left'], node['right']];
-    for (const [side, other] of [
-      [left, right],
-      [right, left],
-    ])
-      if (Number(constantOf(other) ?? 0) >= UNIT_LEAST)
-        for (const { written } of sourcesOf(walk.origins, bare(side), scope).fields) walk.apart.add(written);
-    return;
-  }
+  for (const { x, by, others } of conditionsIn(node))
+    if (hasTwoSides(by) && Number(constantOf(others[0]) ?? 0) >= UNIT_LEAST)
+      for (const { written } of sourcesOf(walk.origins, bare(x), scope).fields) walk.apart.add(written);
   const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
   const operands = nodesOf(node['children']);
   if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
@@ -221,11 +227,11 @@ function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['oth
     const { path } = origin;
     if (isZoned(origin)) continue;
     // Ids are sorted for some order, whichever.
-    if (walk.found.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
-    const at = walk.found.findIndex((one) => isSameOrder(one, origin));
+    if (walk.orders.length >= ORDERS_MAX || foldName(path[0] ?? '') === ID_COLUMN) continue;
+    const at = walk.orders.findIndex((one) => isSameOrder(one, origin));
     // What it is compared with says more.
-    if (at === -1) walk.found.push({ ...origin, other });
-    else if (walk.found[at]?.other === undefined && other !== undefined) walk.found[at] = { ...origin, other };
+    if (at === -1) walk.orders.push({ ...origin, other });
+    else if (walk.orders[at]?.other === undefined && other !== undefined) walk.orders[at] = { ...origin, other };
   }
 }
 
@@ -291,8 +297,14 @@ function castsAsked(node: Node) {
   return isAsked ? children.flatMap((one) => triedIn(one) ?? []) : [];
 }
 
+function noteAsked({ origins, known }: Walk, node: Node, scope: Scope | undefined): void {
+  for (const { operand } of castsAsked(node))
+    for (const { written } of originsOf(origins, operand, scope)) known.add(written);
+}
+
 /** What a query is sorted by: an item by its number, its alias, or something else. */
 function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
+  if (!isQuery(query)) return;
   const isSelect = query['type'] === 'SELECT_NODE';
   const scope = isSelect ? { select: query, outer } : outer;
   const items = nodesOf(query['select_list']);
@@ -338,22 +350,8 @@ function sortedBy(walk: Walk, expression: unknown, query: Node, scope: Scope | u
 }
 
 function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
-  if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
-  const name = foldName(textOf(node['function_name']));
-  const children = nodesOf(node['children']);
-  const ordered = FIRST.test(name)
-    ? children.slice(0, 1)
-    : SECOND.test(name)
-      ? children.slice(1, 2)
-      : ALL.test(name)
-        ? children
-        : [];
-  // A list is what gives its items.
-  const isOfList = OF_LISTS.test(name) && ordered.length > 0;
-  for (const one of isOfList ? [{ class: 'FUNCTION', function_name: 'unnest', children: ordered }] : ordered)
-    noteOrdered(walk, one, scope);
-  const { orders = isNode(node['order_bys']) ? node['order_bys']['orders'] : [] } = node;
-  for (const { expression } of nodesOf(orders)) noteOrdered(walk, expression, scope);
+  const { values, items } = orderedIn(node);
+  for (const one of [...items, ...values]) noteOrdered(walk, one, scope);
 }
 
 function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
@@ -364,24 +362,19 @@ function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?
 
 /** What a comparison by order puts beside what. */
 function comparisonsIn(node: Node): [unknown, unknown][] {
-  const { left, right, input, lower, upper } = node;
-  if (node['class'] === 'BETWEEN')
-    return [
-      [input, lower],
-      [input, upper],
-      [lower, input],
-      [upper, input],
-    ];
   if (node['class'] === 'SUBQUERY' && IS_ORDER.test(textOf(node['comparison_type'])))
     return [[node['child'], { ...node, subquery_type: 'SCALAR' }]];
-  if (node['class'] !== 'COMPARISON' || !IS_ORDER.test(textOf(node['type']))) return [];
-  return [
-    [left, right],
-    [right, left],
-  ];
+  const condition = conditionIn(node);
+  if (condition === undefined || !isOrder(condition.by)) return [];
+  const pairs = condition.others.map((other): [Node, Node] => [condition.x, other]);
+  return [...pairs, ...pairs.map(([x, other]): [Node, Node] => [other, x])];
 }
 
-function noteCompared(walk: Walk, side: unknown, other: unknown, scope: Scope | undefined): void {
+function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
+  for (const [side, other] of comparisonsIn(node)) noteSide(walk, side, other, scope);
+}
+
+function noteSide(walk: Walk, side: unknown, other: unknown, scope: Scope | undefined): void {
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
   const found = [...originsOf(walk.origins, side, scope), ...textPartsOf(walk.origins, side, scope)];
   if (found.length === 0) return;

@@ -1,94 +1,61 @@
+import { type Condition, conditionIn, conditionsIn, type Equality, isEquality, type Sign } from '../sql/conditions.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
-import { isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
-import {
-  createOrigins,
-  isField,
-  isText,
-  leavesOf,
-  type Origin,
-  type Origins,
-  pathText,
-  sourcesOf,
-} from './field-origins.ts';
-import { nodesWithScope, type Scope } from './node-scopes.ts';
-import type { Relations } from './query-columns.ts';
+import { isNode, type Node, nodesOf } from '../sql/tree.ts';
+import { isField, isText, leavesOf, type Origin, type Origins, pathText, sourcesOf } from './field-origins.ts';
+import type { Scope } from './node-scopes.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
 
 /** A field of times, or of text that may be some, that is compared with days, of which the engine takes the first moment. */
 export interface WholeDay extends Origin {
-  by: '<=' | '>' | '=' | '<>' | 'IN' | 'NOT IN';
+  by: '<=' | '>' | Equality;
   /** The days; or what has them, as SQL. */
   days: readonly Other[] | string;
   /** The day at the first moment of which the times of `<=` begin, or those of `>` end. */
   end?: Other | undefined;
 }
 
-interface Walk {
+/** What of these is found in a statement. */
+export interface WholeDayUses {
   origins: Origins;
+  wholeDays: WholeDay[];
   /** The operands of the AND that a node is in. */
   beside: Map<Node, readonly Node[]>;
 }
 
-const LOOKS_MAX = 500;
 /** Of which those with parameters may turn out to be no days. */
 const FOUND_MAX = 20;
 
 /** `x <= '2024-01-31'`, BETWEEN, `>`, `=`, `<>` and IN, which of times take a day for its first moment. */
-export function wholeDays(tree: Node, relations: Relations): WholeDay[] {
-  const found: WholeDay[] = [];
-  const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), beside: new Map() };
-  for (const [node, scope] of nodesWithScope(tree)) {
-    const operands = node['type'] === 'CONJUNCTION_AND' ? nodesOf(node['children']) : [];
-    for (const one of operands) walk.beside.set(one, operands);
-    if (found.length < FOUND_MAX) found.push(...(upTo(walk, node, scope) ?? sameAs(walk, node, scope)));
-  }
-  return found;
+export function noteWholeDay(walk: WholeDayUses, node: Node, scope: Scope | undefined): void {
+  const operands = node['type'] === 'CONJUNCTION_AND' ? nodesOf(node['children']) : [];
+  for (const one of operands) walk.beside.set(one, operands);
+  if (walk.wholeDays.length < FOUND_MAX) walk.wholeDays.push(...(upTo(walk, node, scope) ?? sameAs(walk, node, scope)));
 }
 
-function upTo(walk: Walk, node: Node, scope: Scope | undefined): WholeDay[] | undefined {
-  const [x, at] = boundIn(node);
-  const [after, from] = beginIn(node);
-  const day = dayOf(at ?? from);
-  if (day === undefined) return undefined;
-  const field = timeIn(walk.origins, at === undefined ? after : x, scope);
+function upTo(walk: WholeDayUses, node: Node, scope: Scope | undefined): WholeDay[] | undefined {
+  const bound = orderedIn(node, ['<=', 'BETWEEN', '>']);
+  const day = dayOf(bound?.others.at(-1));
+  if (bound === undefined || day === undefined) return undefined;
+  const field = timeIn(walk.origins, bound.x, scope);
   if (field === undefined) return [];
+  const by = bound.by === '>' ? '>' : '<=';
   const [end] = (walk.beside.get(node) ?? []).flatMap((one) => {
-    const [y, other] = at === undefined ? endIn(one) : beginIn(one);
-    const its = dayOf(other);
-    return its !== undefined && timeIn(walk.origins, y, scope)?.written === field.written ? [its] : [];
+    const other = orderedIn(one, by === '>' ? ['<', '<=', 'BETWEEN'] : ['>']);
+    const its = dayOf(other?.others.at(-1));
+    return its !== undefined && timeIn(walk.origins, other?.x, scope)?.written === field.written ? [its] : [];
   });
-  return [{ ...field, by: at === undefined ? '>' : '<=', days: [day], end }];
+  return [{ ...field, by, days: [day], end }];
 }
 
-const beginIn = (node: Node) => sidesOf(node, 'COMPARE_GREATERTHAN', 'COMPARE_LESSTHAN');
+/** A comparison in one of these ways, which may be written the other way round. */
+const orderedIn = (node: Node, ways: readonly Sign[]): Condition | undefined =>
+  conditionsIn(node).find(({ by }) => ways.includes(by));
 
-function endIn(node: Node): readonly [x?: unknown, most?: unknown] {
-  const [x, most] = sidesOf(node, 'COMPARE_LESSTHAN', 'COMPARE_GREATERTHAN');
-  return most === undefined ? boundIn(node) : [x, most];
-}
-
-function boundIn(node: Node): readonly [x?: unknown, most?: unknown] {
-  if (node['class'] === 'BETWEEN' && node['type'] !== 'COMPARE_NOT_BETWEEN') return [node['input'], node['upper']];
-  return sidesOf(node, 'COMPARE_LESSTHANOREQUALTO', 'COMPARE_GREATERTHANOREQUALTO');
-}
-
-/** The sides of a comparison, which may be written the other way round. */
-function sidesOf({ type, left, right }: Node, own: string, turned: string): readonly [x?: unknown, other?: unknown] {
-  return type === own ? [left, right] : type === turned ? [right, left] : [];
-}
-
-const BY: ReadonlyMap<string, WholeDay['by']> = new Map([
-  ['COMPARE_EQUAL', '='],
-  ['COMPARE_NOTEQUAL', '<>'],
-  ['COMPARE_IN', 'IN'],
-  ['COMPARE_NOT_IN', 'NOT IN'],
-]);
-
-function sameAs({ origins }: Walk, node: Node, scope: Scope | undefined): WholeDay[] {
-  const by = BY.get(textOf(node['type']));
-  if (by === undefined) return [];
-  const sides = nodesOf(by.endsWith('IN') ? node['children'] : [node['left'], node['right']]);
+function sameAs({ origins }: WholeDayUses, node: Node, scope: Scope | undefined): WholeDay[] {
+  const { x: first, by, others = [] } = conditionIn(node) ?? {};
+  if (by === undefined || !isEquality(by)) return [];
+  const sides = nodesOf([first, ...others]);
   const days = sides.flatMap((side) => dayOf(side) ?? []);
   const [x, ...more] = sides.filter((side) => dayOf(side) === undefined);
   const [other] = more;

@@ -4,7 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../../engine.ts';
 import type { Log } from '../../log.ts';
-import type { Answers } from '../connections/answers.ts';
+import { type Answers, newAnswers } from '../connections/answers.ts';
 import { Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
@@ -284,9 +284,6 @@ export class LakeStore implements Store {
     });
   }
 }
-
-/** Of a snapshot, which the transactions that are begun on it see. */
-const newAnswers = (): Answers => ({ rows: new Map(), isOf: () => true });
 
 /** Whether an error of COMMIT leaves open whether it was stored. */
 function isUnclear(error: unknown): boolean {

@@ -17,10 +17,11 @@ import { ApiError } from '../../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import { cut, isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
+import { conditionIn, isInList } from '../sql/conditions.ts';
 import { type Unit, unitOf } from '../sql/corrections/epochs.ts';
 import { hasOffset } from '../sql/forms/casts.ts';
 import { foldName } from '../sql/names.ts';
-import { nodesIn, nodesOf, textOf } from '../sql/tree.ts';
+import { nodesIn, textOf } from '../sql/tree.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
 
 /** Undefined if the type does not accept the value: the caller of a conversion names the parameter. */
@@ -251,11 +252,11 @@ export function listsInIn(tree: unknown, values: ReadonlyMap<string, Typed>): st
   for (const [name, { type }] of values) if (type.typeId === DuckDBTypeId.LIST) lists.set(foldName(name), name);
   const found = new Set<string>();
   for (const node of lists.size === 0 ? [] : nodesIn(tree)) {
-    if (node['type'] !== 'COMPARE_IN' && node['type'] !== 'COMPARE_NOT_IN') continue;
-    for (const one of nodesOf(node['children']).slice(1)) {
+    const { by, others = [] } = conditionIn(node) ?? {};
+    for (const one of by !== undefined && isInList(by) ? others : []) {
       const name = one['class'] === 'PARAMETER' ? lists.get(foldName(textOf(one['identifier']))) : undefined;
       if (name === undefined) continue;
-      const [sign, each] = node['type'] === 'COMPARE_IN' ? ['=', 'ANY'] : ['<>', 'ALL'];
+      const [sign, each] = by === 'IN' ? ['=', 'ANY'] : ['<>', 'ALL'];
       found.add(`IN (:${name}) takes values one by one, and "${name}" is a list: write x ${sign} ${each}(:${name}).`);
     }
   }

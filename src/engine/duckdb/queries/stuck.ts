@@ -16,7 +16,7 @@ const LOOKS_MAX = 6;
  * Whether a thread of this process waits for a disk just now. Nothing tells which statement a thread works for, nor
  * what it does; only Linux tells that it waits.
  */
-export function waitsForDisk(): boolean {
+function waitsForDisk(): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc/self/task').some((task) => {
     try {

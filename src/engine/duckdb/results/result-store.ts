@@ -71,7 +71,7 @@ const FEW_BYTES = 8_000;
 const FLUSH_ROWS = 16_384;
 const FLUSH_BYTES = 4 * 1024 * 1024;
 
-export function notKept(id: string): ApiError {
+function notKept(id: string): ApiError {
   return new ApiError('not_found', `The result ${JSON.stringify(id)} is no longer kept: run the query again.`, {
     messageKey: 'QUERY_NOT_FOUND',
   });

@@ -8,7 +8,7 @@ import { nodesIn } from './tree.ts';
 /**
  * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
  */
-export function asWritten(given: string): string {
+function asWritten(given: string): string {
   if (!isInnerLooking(given)) return given;
   const name = [STOPPABLE, OFFSET].reduce(withoutMacro, given);
   const list = [...tokens(name)];

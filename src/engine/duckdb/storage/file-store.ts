@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
-import type { Answers } from '../connections/answers.ts';
+import { type Answers, newAnswers } from '../connections/answers.ts';
 import { isDamage } from '../connections/engine-error.ts';
 import { closing, Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
@@ -54,7 +54,7 @@ export class FileStore implements Store {
   /** Writes of documents that are under way. */
   #writing = 0;
   /** Of what is stored now. */
-  #answers = this.#newAnswers();
+  #answers = newAnswers();
   /** Timer for the next check whether to merge the log. */
   #quiet: NodeJS.Timeout | undefined;
 
@@ -90,11 +90,6 @@ export class FileStore implements Store {
   /** A transaction sees what is stored when it first reads: these are of it as long as no write has begun since. */
   async begun(): Promise<Answers | undefined> {
     return this.#writing > 0 ? undefined : this.#answers;
-  }
-
-  #newAnswers(): Answers {
-    const answers: Answers = { rows: new Map(), isOf: () => this.#answers === answers };
-    return answers;
   }
 
   /** Writes that are `isAside` do not postpone merging the log, however many come. */
@@ -133,7 +128,8 @@ export class FileStore implements Store {
   /** `by`: 1 before it, -1 after. */
   #noteWrite(by: 1 | -1): void {
     this.#writing += by;
-    this.#answers = this.#newAnswers();
+    this.#answers.areSure = false;
+    this.#answers = newAnswers();
     this.#quietSince = performance.now();
     this.#mayHaveSpace = true;
   }

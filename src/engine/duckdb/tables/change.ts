@@ -44,6 +44,6 @@ function changeOne(
   }
 }
 
-export function missing(id: string): WriteOutcome {
+function missing(id: string): WriteOutcome {
   return { status: 'error', message: `document ${JSON.stringify(id)} does not exist` };
 }

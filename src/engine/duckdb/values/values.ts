@@ -50,12 +50,12 @@ const asIs: Reader = (vector, row) => vector.getItem(row) as JsonValue;
 const asText = leaf<DuckDBValue>(String);
 
 /** Integers that a double cannot hold become text. */
-export function exactInteger(value: bigint): number | string {
+function exactInteger(value: bigint): number | string {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString();
 }
 
 /** JSON has no NaN or infinities: they become text. */
-export function exactDouble(value: number): number | string {
+function exactDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
