@@ -49,7 +49,6 @@ export interface LoadProgress {
   replaced: number;
 }
 
-/** The result of a load. */
 export interface LoadResult extends LoadProgress {
   /** Documents whose `_id` was generated. */
   without_id: number;

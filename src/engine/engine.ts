@@ -203,7 +203,6 @@ export interface Engine extends Expressions, Batches, Sharing {
    */
   exportTable(request: TableExport): Promise<ExportedTable>;
 
-  /** Counts what is stored. */
   counts(): Promise<StoredCounts>;
 
   /** Finishes running work, makes everything durable and releases the files. */

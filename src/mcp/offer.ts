@@ -8,7 +8,6 @@ import type { Choice } from './tools/toolsets.ts';
 export interface Offer {
   /** Absent: all. */
   toolsets?: readonly Choice[] | undefined;
-  /** Only tools that read. */
   readOnly?: boolean | undefined;
   /** Roles of the key's user; if absent, or none of them is known here, no tool is hidden because of its role. */
   roles?: readonly string[] | null | undefined;

@@ -19,7 +19,6 @@ const BY_REFERENCE =
   'A reference keeps the next one out of it: env:NAME or file:PATH in its place, which this server resolves; a human sets it up.';
 const NO_REFERENCES = 'This server takes no references to secrets. Its operator can allow them with --secret-dir.';
 
-/** The secrets of one call. */
 export interface CallSecrets {
   /** `value` with references resolved in fields that `schema` marks. Throws `invalid_input`, naming the reference. */
   resolve(schema: unknown, value: unknown): unknown;

@@ -38,7 +38,6 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** An SVG element. */
 export function svg(tag: string, properties: Properties = {}, ...children: Child[]): SVGElement {
   const element = document.createElementNS(SVG, tag) as SVGElement;
   fill(element, properties, children);

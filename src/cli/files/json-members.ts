@@ -1,11 +1,11 @@
 import type { FilePiece } from '../../mcp/tools/file.ts';
+import { isSpace } from './json-outline.ts';
 
 /** The members of a JSON object as documents, one after the other, by their bytes. */
 
 const LINE_FEED = 0x0a;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
-const isSpace = (byte: number) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
 const FEED = Buffer.from('\n');
 
 /** Gives each member, which is an object, its key as a field of the name `keyField`; lines stay as they are. */

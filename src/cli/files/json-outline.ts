@@ -5,7 +5,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const [COMMA, COLON] = [0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const isSpace = (byte: number) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
+export const isSpace = (byte: number) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
 const isMark = (byte: number, at: number) => byte === ([0xef, 0xbb, 0xbf][at] ?? -1);
 
 const LISTS_MAX = 100;
@@ -18,7 +18,6 @@ const ALIKE_SHARE = 0.6;
 const COLUMNS_MIN = 2;
 const MEMBER_KEYS_MAX = 1_000;
 
-/** A list of objects. */
 export interface ObjectList {
   /** The keys that lead to it, joined by dots. */
   path: string;

@@ -5,7 +5,8 @@ import { ITEM_VALUES_MAX } from '../json/json-scan.ts';
 import { DEPTH_MAX, measure } from '../json/measure.ts';
 import { BLOCK_BYTES_MAX, codecOf, type Decompress } from './codecs.ts';
 import { AvroCursor, AvroError } from './cursor.ts';
-import { type AvroNotes, type Read, readerOfSchema } from './schema.ts';
+import type { Read } from './logical.ts';
+import { type AvroNotes, readerOfSchema } from './schema.ts';
 
 const MAGIC = 'Obj\u0001';
 const SYNC_BYTES = 16;

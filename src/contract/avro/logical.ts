@@ -2,7 +2,7 @@ import type { JsonValue } from '../json/json.ts';
 import { withoutTrailing } from '../text.ts';
 import type { AvroCursor } from './cursor.ts';
 
-type Read = (cursor: AvroCursor) => JsonValue;
+export type Read = (cursor: AvroCursor) => JsonValue;
 
 interface Decimals {
   longDecimal(): void;

@@ -1,9 +1,7 @@
 import { shortestFloat } from '../json/floats.ts';
 import { isObject, type JsonObject, type JsonValue, setField } from '../json/json.ts';
 import { type AvroCursor, AvroError } from './cursor.ts';
-import { logicalReader } from './logical.ts';
-
-export type Read = (cursor: AvroCursor) => JsonValue;
+import { logicalReader, type Read } from './logical.ts';
 
 /** What reading is told, or asks. */
 export interface AvroNotes {

@@ -48,7 +48,7 @@ const SHORT_MS = 1_000;
 const LONG_MAX = 4;
 const RETRY_MS_MIN = 100;
 
-function closedError(): ApiError {
+export function closedError(): ApiError {
   return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }
 

@@ -41,7 +41,6 @@ function listed(uriTemplate: string, names: Names, name: string, kind: string): 
   };
 }
 
-/** The names of all workspaces. */
 export async function workspaceNames({ connect, signal }: ResourceContext): Promise<string[]> {
   return (await (await connect()).listWorkspaces({}, { signal })).flatMap(({ name }) => name ?? []);
 }

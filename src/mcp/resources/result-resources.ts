@@ -20,7 +20,6 @@ export const EXPORT_MIMES: Readonly<Record<ExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-/** The URI of an exported result. */
 export function exportUri(queryId: string, format: ExportFormat): string {
   return uriOf(EXPORT, { query_id: queryId, format });
 }

@@ -225,7 +225,6 @@ export function willIssue({ row, operation }: RowTool, input: Readonly<Record<st
   return issuesSecret(row) && (operation !== 'createIntegration' || (input['segment'] ?? null) !== null);
 }
 
-/** The tool of one row. */
 export function rowTool(operation: AnyOperation): RowTool {
   const row: Row = allRows[operation];
   const kind = resultKindOf(row);

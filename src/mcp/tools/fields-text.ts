@@ -85,7 +85,6 @@ interface Known {
   values: ReadonlyMap<string, string>;
 }
 
-/** A place with what is in it. */
 function placeText(
   place: TypePlace,
   known: Known,

@@ -3,7 +3,7 @@ import type { QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
-import { hasDefault, isRequired } from './lambda-lookup.ts';
+import { type Declared, hasDefault, isRequired } from './lambda-lookup.ts';
 
 /** The result columns of a statement, or why they cannot be determined. */
 export type LambdaColumns =
@@ -35,13 +35,11 @@ export async function lambdaColumns(
   }
 }
 
-type Defaults = NonNullable<NonNullable<QueryLambdaVersion['sql']>['default_parameters']>;
-
 /** As `lambdaColumns`, of SQL that is valid. `assumed`: the parameters that have no value. */
 export async function columnsOf(
   client: Client,
   query: string,
-  { defaults, assumed }: { defaults: Defaults; assumed: string[] },
+  { defaults, assumed }: { defaults: Declared; assumed: string[] },
   signal: AbortSignal | undefined,
 ): Promise<LambdaColumns> {
   const given = defaults.flatMap((one) =>

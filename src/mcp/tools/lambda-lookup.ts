@@ -83,7 +83,6 @@ export async function versionNames(
   return [...tags.flatMap(({ tag_name }) => tag_name ?? []), ...versions.flatMap(({ version }) => version ?? [])];
 }
 
-/** Tags by their version. */
 export function tagsByVersion(tags: Output<'listLambdaTags'>): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { tag_name, version } of tags) {
@@ -126,7 +125,7 @@ export async function lambdaParameters(
   return [...defaults, ...without.map((name) => ({ name, required: true as const }))];
 }
 
-type Declared = NonNullable<NonNullable<QueryLambdaVersion['sql']>['default_parameters']>;
+export type Declared = NonNullable<NonNullable<QueryLambdaVersion['sql']>['default_parameters']>;
 
 /** What a version declares of a parameter of its SQL; letter case is ignored, as in SQL. */
 export function declaredAs(declared: Declared, name: string): Declared[number] | undefined {

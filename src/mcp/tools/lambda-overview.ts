@@ -27,7 +27,6 @@ const OPERATIONS = new Set(['listLambdas', 'listWorkspaceLambdas', 'listCollecti
 /** Whether an operation answers lambdas, as `presentLambdas` tells them. */
 export const listsLambdas = (operation: string): boolean => OPERATIONS.has(operation);
 
-/** A lambda, or one of its versions. */
 type Listed = QueryLambda | QueryLambdaVersion;
 
 /** The lambdas, or the versions, in one line each. */

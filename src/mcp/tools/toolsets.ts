@@ -6,7 +6,6 @@ import { nearest } from '../../contract/nearest.ts';
  * loaded with the command line, before anything else.
  */
 
-/** The toolset of each noun's tools. */
 export const TOOLSET_OF_NOUN = {
   queries: 'query',
   documents: 'documents',

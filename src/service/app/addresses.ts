@@ -41,7 +41,6 @@ export function contains(range: AddressRange, address: Address): boolean {
   return rest === 0 || (range.address[whole] ?? 0) >> (8 - rest) === (address[whole] ?? 0) >> (8 - rest);
 }
 
-/** The first address of a range. */
 export function firstOf({ address, prefix }: AddressRange): Address {
   return address.map((byte, index) => byte & (0xff << Math.max(0, 8 - Math.max(0, prefix - index * 8))) & 0xff);
 }

@@ -42,7 +42,6 @@ export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): R
   return { do: 'putRecord', kind, key, value: value as unknown as JsonObject };
 }
 
-/** A change that removes a record. */
 export function remove(kind: Kind, key: string): RecordChange {
   return { do: 'deleteRecord', kind, key };
 }

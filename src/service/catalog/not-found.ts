@@ -59,7 +59,6 @@ export function requireUser(catalog: Catalog, email: string): UserRecord {
   throw new ApiError('not_found', `User "${shortened(email)}" does not exist${hint}`, { messageKey: 'USER_NOT_FOUND' });
 }
 
-/** The keys of a user. */
 export function keysOf(catalog: Catalog, email: string): ApiKeyRecord[] {
   return [...catalog.all('apiKey').values()].filter((key) => key.user === email);
 }

@@ -13,7 +13,7 @@ import { type FieldPath, fieldPath, valueAt, withoutValue, withValue } from './f
 const LIST_MAX = 100;
 const PARAM_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 /** Fields that every document has or may have, and that are not part of its content. */
-const OWN_FIELDS = new Set(['_id', '_event_time', '_meta']);
+export const OWN_FIELDS = new Set(['_id', '_event_time', '_meta']);
 
 /** Makes the error for a setting that is refused, given the reason. */
 export type Refuse = (why: string) => ApiError;

@@ -20,7 +20,6 @@ export interface SeenRows {
   names: readonly string[];
   /** The line that names the columns, as the file has it; undefined: it has none. */
   header: readonly Cell[] | undefined;
-  /** The first rows. */
   first: readonly SeenRow[];
   /** The last rows, of which some may be among the first; undefined: the end was not read. */
   last: readonly SeenRow[] | undefined;

@@ -1,5 +1,6 @@
 import { counted } from '../../contract/in-words.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
+import { OWN_FIELDS } from './field-mappings.ts';
 import type { SeenRow, SeenRows } from './seen-rows.ts';
 import { hasTotalWord, isTotal } from './total-words.ts';
 
@@ -12,7 +13,6 @@ const SHOWN = 4;
 const CHARS_MAX = 40;
 /** One in so many rows may lack what nearly all have. */
 const LACKING = 20;
-const FIELDS_WITHOUT_NULL = new Set(['_id', '_event_time', '_meta']);
 
 /** What to tell of such rows, and the condition that leaves them out; undefined: there are none. */
 export function summingNote({ names, first, last = [], rows: all, place }: SeenRows): string | undefined {
@@ -172,7 +172,7 @@ function conditionFor(
 ): string | undefined {
   const nameAt = (at: number) => inQuotes(names[at] ?? '', '"');
   const others = rows.filter((row) => !some.includes(row));
-  const isField = (at: number) => at < names.length && !FIELDS_WITHOUT_NULL.has(names[at] ?? '');
+  const isField = (at: number) => at < names.length && !OWN_FIELDS.has(names[at] ?? '');
   const lacked = always.find(
     (at) =>
       isField(at) &&

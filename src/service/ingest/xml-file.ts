@@ -20,7 +20,6 @@ export interface XmlSettings {
   encoding?: string | undefined;
 }
 
-/** The beginning of a file. */
 export interface XmlBeginning {
   head: Buffer;
   /** Its bytes, from which as many are taken as tell what its documents are. */

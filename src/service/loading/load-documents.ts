@@ -244,7 +244,6 @@ function repeatedIn(stored: readonly Stored[]): number {
   return stored.length - new Set(stored.map(({ id }) => id)).size;
 }
 
-/** Counts documents that are in. */
 function count({ ctx, collection, outcome }: Loading, stored: readonly Stored[]): void {
   const size = { inserted: 0, overwritten: 0 };
   outcome.repeated += repeatedIn(stored);

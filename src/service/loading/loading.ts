@@ -77,7 +77,6 @@ export function newOutcome(): LoadOutcome {
   return { ...counts, refused: [], warnings: [], stopped: null };
 }
 
-/** Notes an entry that is refused. */
 export function refuse(outcome: LoadOutcome, entry: RefusedEntry): void {
   outcome.refusedCount += 1;
   if (outcome.refused.length < REFUSED_MAX) outcome.refused.push(entry);

@@ -25,7 +25,6 @@ export interface ShardPage<R> {
 }
 
 export interface ShardLog<R> {
-  /** All shards that there are. */
   list(signal: AbortSignal): Promise<Shard[]>;
   /** How to ask for records from a place on. Rejects a `SourceError` with `lost` if they are not all there any more. */
   iterator(shard: string, place: ShardPlace, signal: AbortSignal): Promise<string>;

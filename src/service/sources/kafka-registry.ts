@@ -1,7 +1,8 @@
 import { request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { AvroCursor, AvroError } from '../../contract/avro/cursor.ts';
-import { parsedSchema, type Read, readerOfSchema } from '../../contract/avro/schema.ts';
+import type { Read } from '../../contract/avro/logical.ts';
+import { parsedSchema, readerOfSchema } from '../../contract/avro/schema.ts';
 import { isObject, type JsonValue } from '../../contract/json/json.ts';
 import { ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import { DEPTH_MAX, measure } from '../../contract/json/measure.ts';

@@ -244,7 +244,6 @@ async function* csvEntries(
   yield* rowEntries({ rows, bytes, spool, faults }, from, reading);
 }
 
-/** Rows in the spool. */
 interface SpooledRows {
   rows: CsvRows | ParquetRows;
   bytes: number;

@@ -4,7 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../contract/json/j
 import { CsvParams } from '../../contract/sources.ts';
 import { type CsvSettings, readCsvSettings } from '../ingest/csv-format.ts';
 import type { XmlSettings } from '../ingest/xml-file.ts';
-import { SourceError } from './source.ts';
+import { refused } from './objects-settings.ts';
+import type { SourceError } from './source.ts';
 
 /** How the documents of an object are written. */
 export type ObjectFormat =
@@ -53,10 +54,6 @@ export function formatsOf(
   }
   const fixed = described ?? named;
   return fixed === undefined ? formatOf : () => fixed;
-}
-
-function refused(why: string): SourceError {
-  return new SourceError('settings', why);
 }
 
 function namedFormat(given: JsonValue | undefined): ObjectFormat | undefined {

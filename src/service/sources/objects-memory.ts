@@ -10,7 +10,6 @@ import type { SourceMemory } from './source.ts';
  * - `r/<key>`: an object that is to be read again, although it is the same.
  */
 
-/** An object that was read. */
 export interface KnownObject {
   /** Empty: not the one that was read last, which changed meanwhile. */
   version: string;

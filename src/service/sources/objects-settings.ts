@@ -32,7 +32,7 @@ export function readObjectsSettings(settings: JsonObject, scheme: string): Objec
   };
 }
 
-function refused(why: string): SourceError {
+export function refused(why: string): SourceError {
   return new SourceError('settings', why);
 }
 

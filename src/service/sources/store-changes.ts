@@ -113,7 +113,6 @@ export async function storeChanges(
   await store(context, placed, batch, how, taken);
 }
 
-/** Changes as they are stored. */
 async function takenOf(
   ctx: { engine: Engine; signal: AbortSignal },
   placed: PlacedSource,
@@ -242,7 +241,6 @@ async function storeFile(
   }
 }
 
-/** Rows of a file as changes. */
 function othersOf({ prefix, object, storedTo }: FileRows, rows: readonly OpenedRow[]) {
   const changes: ParsedChange[] = [];
   const gone: string[] = [];

@@ -24,7 +24,6 @@ export function lastItemOf({ changes, rows = [], file }: SourceBatch): string | 
   return last === undefined ? changes.at(-1)?.item : nameOfRow(last, last.ends.length - 1);
 }
 
-/** A change for each. */
 export function changesOf(rows: TextRows): TextChange[] {
   const { bytes, ends, prefix, first, storedTo } = rows;
   let { line } = rows;
@@ -42,7 +41,6 @@ export function changesOf(rows: TextRows): TextChange[] {
 const LINE_FEED = 0x0a;
 const OPEN = 0x7b;
 
-/** Rows of lines. */
 export interface FoundRows extends Pick<TextRows, 'ends' | 'line'> {
   bytes: Buffer;
   /** Where what follows begins, and its line. */

@@ -5,6 +5,7 @@ import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, TrashRecord } from '../catalog/records.ts';
 import { lambdaKey, versionKey } from '../lambdas/lambda-records.ts';
+import type { RunFigures } from '../lambdas/lambda-stats.ts';
 import { sourceRemovals } from '../sources/states.ts';
 
 /** Whether and how deleted things are kept. */
@@ -118,13 +119,11 @@ export function documentsIn(collection: string, table: string, { docCount, bytes
   return { kind: 'documents' as const, collection, table, documents: docCount, bytes, ids };
 }
 
-type Stats = RecordOf<'lambdaStats'>;
-
 /** The changes that delete a Query Lambda with all its versions, into the trash if there is one. */
 export function lambdaDeletion(
   catalog: Catalog,
   lambda: LambdaRecord,
-  versions: readonly { version: LambdaVersionRecord; stats: Stats }[],
+  versions: readonly { version: LambdaVersionRecord; stats: RunFigures }[],
   deletion: Deletion,
 ): Change[] {
   const changes: Change[] = [
@@ -139,7 +138,7 @@ export function lambdaDeletion(
 export function versionDeletion(
   catalog: Catalog,
   lambda: { before: LambdaRecord; after: LambdaRecord },
-  { version, stats }: { version: LambdaVersionRecord; stats: Stats },
+  { version, stats }: { version: LambdaVersionRecord; stats: RunFigures },
   deletion: Deletion,
 ): Change[] {
   const { before, after } = lambda;

@@ -187,6 +187,7 @@ test.each([
   ['SELECT _id, rank() OVER w FROM orders WINDOW w AS (ORDER BY total_price)', 'total_price'],
   ['SELECT max_by(_id, total_price) FROM orders', 'total_price'],
   ['SELECT currency, arg_max(_id, total_price) FROM orders GROUP BY currency', 'total_price'],
+  ['SELECT argmax(_id, total_price) FROM orders', 'total_price'],
   ['SELECT first(_id ORDER BY total_price) FROM orders', 'total_price'],
   ['SELECT array_agg(_id ORDER BY total_price) FROM orders', 'total_price'],
   ['SELECT median(total_price) FROM orders', 'total_price'],

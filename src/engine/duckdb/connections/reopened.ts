@@ -1,4 +1,4 @@
-import { ApiError } from '../../../contract/errors.ts';
+import { closedError } from '../../../contract/turns/scheduler.ts';
 import { isFatal } from './engine-error.ts';
 
 interface Options<S> {
@@ -32,7 +32,7 @@ export class Reopened<S extends { isBroken: boolean }> {
 
   /** One that is not known to be broken. Rejects `not_ready` after `close`. */
   async ready(): Promise<S> {
-    if (this.#isClosed) throw closing();
+    if (this.#isClosed) throw closedError();
     const current = this.#current;
     const session = await current;
     if (!session.isBroken) return session;
@@ -61,8 +61,4 @@ export class Reopened<S extends { isBroken: boolean }> {
     this.#isClosed = true;
     return true;
   }
-}
-
-export function closing(): ApiError {
-  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }

@@ -107,7 +107,8 @@ export function originsInQuery(origins: Origins, query: unknown, column: Column)
 export const isAsked = ({ type }: Pick<Origin, 'type'>) => ASKED_TYPES.test(type);
 
 export const isText = ({ type }: Pick<Origin, 'type'>) => type === 'VARCHAR';
-type Place = Pick<Origin, 'table' | 'path'>;
+/** Where a field is. */
+export type Place = Pick<Origin, 'table' | 'path'>;
 export const isSameField = (one: Place, other: Place) =>
   one.table === other.table && one.path.join('\n') === other.path.join('\n');
 export const isZoned = ({ type }: Pick<Origin, 'type'>) => type.startsWith('TIMESTAMP');
@@ -124,7 +125,8 @@ const FIRST =
   /^(?:min|max|any_value|arbitrary|first|last|mode|median|quantile(?:_disc)?|arg_(?:min|max)(?:_null)?|(?:min|max)_by|nullif|lag|lead|(?:first|last|nth)_value|list_(?:sort|reverse_sort|reverse|distinct|filter|slice)|array_(?:sort|reverse_sort|reverse|distinct|filter|slice)|try|collate)$/;
 const ANY = /^(?:greatest|least|coalesce|ifnull|list_concat|list_cat|array_concat)$/;
 const ITEMS = /^(?:unnest|(?:list|array)_(?:extract|element|min|max|any_value|first|last))$/;
-const LISTS = /^(?:list|array_agg|list_value|array_value)$/;
+/** Functions that make a list. */
+export const LISTS = /^(?:list|array_agg|list_value|array_value)$/;
 const TRANSFORMS = /^(?:list_|array_)?(?:transform|apply)$/;
 
 function inExpression(origins: Origins, node: unknown, look: Look): readonly Leaf[] {

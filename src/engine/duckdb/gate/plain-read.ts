@@ -28,7 +28,14 @@ export interface PlainRead {
 
 const CLAUSES: ReadonlySet<string> = new Set(['where_clause', 'modifiers']);
 const MODIFIERS: ReadonlySet<string> = new Set(['ORDER_MODIFIER', 'LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
-const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_location', 'schema_name', 'table_name']);
+/** Of a table in FROM without anything else, such as other names for its columns. */
+export const TABLE_KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'alias',
+  'query_location',
+  'schema_name',
+  'table_name',
+]);
 const STAR_KEYS: ReadonlySet<string> = new Set(['class', 'type', 'relation_name', 'exclude_list', 'query_location']);
 const OTHERS: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN]);
 const has = (node: Node, keys: ReadonlySet<string>) => Object.keys(node).every((key) => keys.has(key));

@@ -26,7 +26,6 @@ export function createRelations() {
   } satisfies Relations;
 }
 
-/** A relation of a FROM. */
 export interface Relation {
   /** Folded. */
   name: string;

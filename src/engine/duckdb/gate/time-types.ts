@@ -5,6 +5,7 @@ import {
   createOrigins,
   isField,
   type Leaf,
+  LISTS,
   leavesInSide,
   leavesOf,
   type Origins,
@@ -40,7 +41,6 @@ const TEXTS =
   /^(?:->>|\|\||json_extract_string|lower|lcase|upper|ucase|l?r?trim|concat|concat_ws|substr|substring|left|right|replace|regexp_(?:replace|extract)|strftime|string_agg|group_concat|split_part|[lr]pad|reverse|array_to_string)$/;
 /** Functions that give a time of one, and those that give a list of what they are given. */
 const SHIFTS = /^(?:\+|-|date_add)$/;
-const LISTS = /^(?:list|array_agg|list_value|array_value)$/;
 /** How often expressions, tables and subqueries are looked into. */
 const LOOKS_MAX = 50_000;
 

@@ -43,9 +43,6 @@ import { textPartsOf } from './text-parts.ts';
 import { castType, createTimeTypes, typeOf } from './time-types.ts';
 import { noteWholeDay, type WholeDay, type WholeDayUses } from './whole-days.ts';
 
-/** A field of text. */
-export type TextField = Pick<Origin, 'table' | 'path'>;
-
 /**
  * A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one; or
  * one of objects.

@@ -31,7 +31,7 @@ const SHORT_NUMBER = `-?(0|[1-9][0-9]{0,${DIGITS_MAX - 1}})(\\.[0-9]{1,${DIGITS_
 /** Below this, doubles have fewer digits. */
 const DOUBLE_MIN = '2.3e-308';
 const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
-const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+export const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 const DATE_CHARS = 10;
 const CLOCK_CHARS = 8;
 

@@ -1,7 +1,7 @@
 import { isMissing, missingSql } from '../sql/missing.ts';
 import { quoteText } from '../sql/names.ts';
 import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
-import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
+import { type CellKind, cellSql, DATE, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';
 
 /*
@@ -21,7 +21,6 @@ const NUMBERS: readonly CellKind[] = ['integer', 'huge', 'double'];
 
 const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?';
 const ZONE = '(Z|[+-]((0[0-9]|1[0-7])(:?[0-5][0-9])?|18(:?00)?))';
-const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 /** Narrower ones first: a date is the first moment of its day, too. */
 const TIMES = {
   DATE,

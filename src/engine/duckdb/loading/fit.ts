@@ -3,7 +3,7 @@ import { EXTRA_COLUMN, quoteText } from '../sql/names.ts';
 import { convert, toJson } from '../tables/alter.ts';
 import { hasOwnStrays, type TableShape, widenTable } from '../tables/columns.ts';
 import { isShortDecimal, isTypedShape } from '../values/declared.ts';
-import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
+import { INTEGERS, isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { type CellKind, cellSql, isOfKind, isSafe } from './csv-cells.ts';
@@ -12,7 +12,6 @@ import { noneOf, type RowColumn, type RowKey } from './relation.ts';
 
 /** How rows go into a table. */
 export interface RowsPlan {
-  /** The table that holds them. */
   shape: TableShape;
   /** Its columns and what they hold of a row, as SQL. */
   targets: readonly (readonly [column: string, sql: string])[];
@@ -187,8 +186,6 @@ function kindFor(held: Shape): CellKind | undefined {
   if (held === 'double' || held === 'boolean') return held;
   return isTimeShape(held) ? held : undefined;
 }
-
-const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
 
 function fitValue(column: RowColumn, held: Shape): Fit {
   const { shape, sql } = column;

@@ -1,6 +1,5 @@
 import type { OpenedRow, OpenedRows } from '../../rows.ts';
-import type { Shape } from '../values/shape.ts';
-import type { Ask, Part, Relation } from './relation.ts';
+import { type Ask, NO_COLUMNS, type Part, type Relation } from './relation.ts';
 import { TOO_LARGE } from './row-bytes.ts';
 import { declaredOf, type RowsReading } from './row-documents.ts';
 import { type PlanRows, partBehind } from './rows-part.ts';
@@ -9,7 +8,6 @@ import { type PlanRows, partBehind } from './rows-part.ts';
 const TEXT_CHARS = 4 * 1024 * 1024;
 /** Rows that are read before it is known how large they are. */
 const FIRST_ROWS = 100;
-const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 /**
  * Reads the rows of a file piece by piece: nothing of the engine is held between two pieces, so that it does not matter how

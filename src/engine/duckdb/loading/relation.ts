@@ -11,7 +11,6 @@ export type Ask = (text: string) => Promise<DuckDBValue[][]>;
 
 /** The text of a cell of CSV. */
 export interface CellSource {
-  /** SQL for it. */
   sql: string;
   /** SQL for its value, given SQL for a text. */
   valueFor(text: string): string;
@@ -30,7 +29,6 @@ export interface RowColumn {
   /** SQL for its value, among the columns of a part: of the type of its shape. */
   sql: string;
   cell?: CellSource;
-  /** The type that a document declares. */
   declared?: DeclaredType | undefined;
   /** Whether each row with a value has to become a document. */
   isUntyped?: boolean;
@@ -88,6 +86,9 @@ export interface RowKey {
   /** SQL condition for rows of which only a document can tell whether they are refused, and their event time. */
   isUnsure: string | undefined;
 }
+
+/** For a document of a row that goes into no table. */
+export const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 export interface RowAsDocument {
   at: number;

@@ -2,16 +2,13 @@ import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { createPace, mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DeclaredType, NewDocument } from '../../documents.ts';
 import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
-import type { Shape } from '../values/shape.ts';
-import type { Ask, Part, Relation, RowAsDocument } from './relation.ts';
+import { type Ask, NO_COLUMNS, type Part, type Relation, type RowAsDocument } from './relation.ts';
 import { TOO_LARGE } from './row-bytes.ts';
 import { ID_BYTES_MAX } from './row-key.ts';
 
 /** Refused rows that are named. */
 const REFUSED_SHOWN = 100;
-const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
-/** What reads rows. */
 export interface RowsReading {
   ask: Ask;
   connection: DuckDBConnection;

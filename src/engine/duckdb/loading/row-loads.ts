@@ -20,7 +20,7 @@ import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { openedRows } from './opened-rows.ts';
 import { parquetRelation } from './parquet-relation.ts';
-import type { Ask, Part, Relation, RelationOptions, RowColumn } from './relation.ts';
+import { type Ask, NO_COLUMNS, type Part, type Relation, type RelationOptions, type RowColumn } from './relation.ts';
 import { findRefused, handOver, type RowsReading } from './row-documents.ts';
 import type { PlanRows } from './rows-part.ts';
 
@@ -98,7 +98,6 @@ export function createRowLoads(
 }
 
 const NONE_REFUSED: ReadonlyMap<Part, readonly number[]> = new Map();
-const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 function loadError(context: WritesContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
   if (signal.aborted) return signal.reason;

@@ -7,9 +7,9 @@ import { createTextIndex, type TextIndex } from '../gate/text-index.ts';
 import { isMark } from '../sql/forms/edit.ts';
 import { ownForms, withoutBackticks } from '../sql/forms.ts';
 import { foldName, quoteName } from '../sql/names.ts';
+import { nameOfToken } from '../sql/paths.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
-import type { Token } from '../sql/tokens.ts';
 import { isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 import { checkBinding, compile, inStruct } from './compiled.ts';
 import { type FieldRead, fieldOf, fieldsIn, isTimeNow } from './transform-fields.ts';
@@ -123,14 +123,14 @@ function endOfField(reading: Reading, first: number, { offset, names, steps }: F
     if (!isRight)
       fail(reading, offset, SPELLED, `write the field as ${writtenAs([...names, ...steps])}, without round brackets`);
   };
-  spelled(nameIn(list[at]) === names[0]);
+  spelled(nameOfToken(list[at]) === names[0]);
   for (const name of names.slice(1)) {
-    spelled(isMark(list[at + 1], '.') && nameIn(list[at + 2]) === name);
+    spelled(isMark(list[at + 1], '.') && nameOfToken(list[at + 2]) === name);
     at += 2;
   }
   for (const step of steps) {
     if (isMark(list[at + 1], '.')) {
-      spelled(nameIn(list[at + 2]) === step);
+      spelled(nameOfToken(list[at + 2]) === step);
       at += 2;
     } else {
       const kind = typeof step === 'number' ? 'number' : 'string';
@@ -146,11 +146,6 @@ function writtenAs([first = '', ...rest]: readonly InputStep[]): string {
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${quoteName(step)}`),
     quoteName(String(first)),
   );
-}
-
-function nameIn(token: Token | undefined): string | undefined {
-  if (token?.kind === 'word') return token.text;
-  return token?.kind === 'quoted' ? token.text.slice(1, -1).replaceAll('""', '"') : undefined;
 }
 
 function takenApart(reading: Reading): Transform {
@@ -220,7 +215,7 @@ function givenName(reading: Reading, item: Node, index: number, alias: string): 
 
 /** The tokens of an output before its name. */
 function withoutName(reading: Reading, item: Node, [from, to]: Range, name: string): Range {
-  if (nameIn(reading.list[to - 1]) !== name)
+  if (nameOfToken(reading.list[to - 1]) !== name)
     fail(reading, item, `${SPELLED} for the name ${quoteName(name)}`, 'write it behind the expression: ... AS name');
   return [from, isWord(reading.list[to - 2], 'as') ? to - 2 : to - 1];
 }
@@ -235,7 +230,7 @@ function replacements(reading: Reading, star: Node, [from, to]: Range): Transfor
   const ranges = isMark(list[at + 1], '(') ? itemsIn(list, at + 2, list.closeOf(at + 1)) : [];
   if (ranges.length !== entries.length) fail(reading, star, SPELLED, 'write * REPLACE (b AS a)');
   return ranges.map((range) => {
-    const name = nameIn(list[range[1] - 1]) ?? '';
+    const name = nameOfToken(list[range[1] - 1]) ?? '';
     const entry = entries.find(({ key }) => foldName(textOf(key)) === foldName(name));
     const value = isNode(entry?.['value']) ? entry['value'] : undefined;
     if (value === undefined) return fail(reading, star, SPELLED, 'write * REPLACE (b AS a)');

@@ -2,6 +2,7 @@ import { type DuckDBConnection, VARCHAR } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, serialize } from '../gate/parse.ts';
+import { TABLE_KEYS } from '../gate/plain-read.ts';
 import { CATALOG, foldName, ID_COLUMN, type Names, quoteName, quoteText, type ShownColumn } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
 import { applySplices } from '../sql/splices.ts';
@@ -98,7 +99,6 @@ const QUERY_KEYS: ReadonlySet<string> = new Set(
   `type select_list from_table where_clause aggregate_handling group_expressions group_sets having qualify
   modifiers`.split(/\s+/),
 );
-const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_location', 'schema_name', 'table_name']);
 
 const PARAMETER_NAME = /^(?:[A-Za-z_][A-Za-z0-9_]*|\d+)$/;
 

@@ -11,7 +11,6 @@ import type { Shape } from '../values/shape.ts';
 import { patternOf } from './pattern.ts';
 import { createScanner, type Scanner, skipSpace } from './scan.ts';
 
-/** A document in a text. */
 export interface TextDocument {
   id: string;
   /** Offset of its `{`; `end` is that of the byte after its `}`. */

@@ -22,6 +22,7 @@ import {
 import { castEdits, isWideType, momentEdits, shortCastEdits, shortTimeEdits } from './forms/casts.ts';
 import { type Edit, inOrder, isMark, replacing, wordOf } from './forms/edit.ts';
 import { Clauses, exceptEdits, hintEdits, sampleEdits, unnestEdits, valuesEdits } from './forms/relations.ts';
+import type { Spliced } from './splices.ts';
 import { type TokenList, tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
 
@@ -153,19 +154,12 @@ async function editsOf(sql: string, { second, moments }: Spelled): Promise<Edit[
   return inOrder(edits);
 }
 
-/** SQL text in the engine's spelling. */
-export interface OwnForms {
-  sql: string;
-  /** Maps a byte offset in `sql` to one in the caller's text. */
-  originOf(offset: number): number;
-}
-
 /**
  * The text as the engine spells it. Some words have two spellings there: a cast to INT is one of 64 bits or as it is
  * written, LENGTH is the engine's own or counts the keys of an object, and any other is that word alone or with AS before
  * it.
  */
-export async function ownForms(text: string, spelled: Partial<Spelled> = {}): Promise<OwnForms> {
+export async function ownForms(text: string, spelled: Partial<Spelled> = {}): Promise<Spliced> {
   const sql = withoutBackticks(text);
   const { second = new Set(), moments = new Set() } = spelled;
   const edits = second.size > 0 || MAY_HAVE_FORMS.test(sql) ? await editsOf(sql, { second, moments }) : [];

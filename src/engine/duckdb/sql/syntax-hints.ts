@@ -1,12 +1,11 @@
 import { RESERVED_WORDS } from '../../../contract/reserved-words.ts';
 import { UNNEST_INSTEAD } from './dialects.ts';
+import { wordOf } from './forms/edit.ts';
 import { quoteName } from './names.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** What may follow a field but not the keyword of the same spelling. */
 const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
-
-const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
 
 export function isReserved(token: Token): boolean {
   return RESERVED_WORDS.has(wordOf(token));

@@ -1,10 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
+import { closedError } from '../../../contract/turns/scheduler.ts';
 import type { EngineSize } from '../../engine.ts';
 import { type Answers, newAnswers } from '../connections/answers.ts';
 import { isDamage } from '../connections/engine-error.ts';
-import { closing, Reopened } from '../connections/reopened.ts';
+import { Reopened } from '../connections/reopened.ts';
 import { resizeError, setSize } from '../connections/size.ts';
 import type { ColumnStep, Store } from '../connections/store.ts';
 import { inTransaction } from '../connections/transactions.ts';
@@ -245,7 +246,7 @@ export class FileStore implements Store {
     return this.#stillness.alone(async () => {
       // A reopening that is under way began before `alone` was granted, and does not wait for it.
       const session = await this.#sessions.current;
-      if (this.#sessions.isClosed) throw closing();
+      if (this.#sessions.isClosed) throw closedError();
       // Reopening would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await newWriter(session);

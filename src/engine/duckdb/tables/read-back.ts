@@ -10,7 +10,6 @@ import { dataTable, type Table } from './catalog.ts';
 import type { TableShape } from './columns.ts';
 import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
 
-/** A document as stored. */
 export interface StoredDocument {
   eventTimeMicros: bigint;
   hasStrays: boolean;

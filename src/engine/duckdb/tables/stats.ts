@@ -15,7 +15,6 @@ const LARGE_DOCUMENT_BYTES = 4_096;
 /** Number of documents to measure: all if there are no more; storage is sampled in pieces of 2,048. */
 const MEASURED = 16_384;
 
-/** The statistics of tables. */
 export interface Stats {
   of(table: Table): Promise<TableStats>;
   /** To be called after a write to the table with this id. */

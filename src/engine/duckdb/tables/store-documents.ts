@@ -181,7 +181,6 @@ export async function storeLines(
   });
 }
 
-/** The documents that `store` stores. */
 interface Stored {
   /** Shape of the table afterwards. */
   shape: TableShape;

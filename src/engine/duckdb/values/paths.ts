@@ -24,7 +24,6 @@ export function inside(shape: Shape | undefined, step: Step): Shape | undefined 
   return isObjectShape(shape) ? shape.fields.get(step) : undefined;
 }
 
-/** The shape at a path into columns. */
 export function shapeAt(columns: ReadonlyMap<string, Shape>, path: Path): Shape | undefined {
   return path.reduce(inside, { fields: columns } as Shape | undefined);
 }
@@ -66,7 +65,6 @@ export function* changedIn(from: Shape | undefined, to: Shape, path: Path = []):
   }
 }
 
-/** The values at a path. */
 export function valuesAt(value: JsonValue | undefined, path: Path): JsonValue[] {
   const found: JsonValue[] = [];
   const visit = (one: JsonValue | undefined, at: number): void => {

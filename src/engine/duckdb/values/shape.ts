@@ -138,7 +138,7 @@ function scalarOf(value: boolean | number | bigint | string): Scalar {
   return value >= -HUGEINT_MAX && value <= HUGEINT_MAX ? 'hugeint' : 'json';
 }
 
-const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
+export const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
 
 function joinScalars(shape: Shape, scalar: Scalar | TypedShape): Shape {
   if (shape === scalar || shape === 'null') return scalar;

@@ -14,7 +14,6 @@ import { type Data, type Sample, sampled } from './samples.ts';
  * Casts of text that give something else than is meant, or NULL, for some of its values.
  */
 
-/** Casts that are looked at. */
 const CASTS_MAX = 3;
 
 const textsIn = ({ sources, type }: TextCast): Sample[] =>

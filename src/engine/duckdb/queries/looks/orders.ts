@@ -1,5 +1,5 @@
-import { isText, type Sources } from '../../gate/field-origins.ts';
-import type { TextField, TextOrder } from '../../gate/value-uses.ts';
+import { isText, type Place, type Sources } from '../../gate/field-origins.ts';
+import type { TextOrder } from '../../gate/value-uses.ts';
 import { type Misordered, misordered, sentence } from '../../sql/corrections/misordered.ts';
 import { objectValue } from '../../sql/object-values.ts';
 import { type Look, otherText, type Question } from './look.ts';
@@ -31,7 +31,7 @@ export const orders: Look = (uses, { values, data }) =>
   });
 
 /** What has to be known of a field to tell the order of its texts. */
-export const orderSample = (field: TextField): Sample => ({ field, types: ['DOUBLE', 'TIMESTAMP'] });
+export const orderSample = (field: Place): Sample => ({ field, types: ['DOUBLE', 'TIMESTAMP'] });
 
 /** Whether texts, which are those of `orderSample`, have another order than is meant. */
 export function misorderOf(written: string, texts: readonly SeenText[], other?: string): Misordered | undefined {

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { answerOf } from '../../connections/answers.ts';
 import { resume } from '../../connections/sessions.ts';
-import type { TextField } from '../../gate/value-uses.ts';
+import type { Place } from '../../gate/field-origins.ts';
 import { isTime } from '../../sql/corrections/casts.ts';
 import type { Sampled } from '../../sql/corrections/readings.ts';
 import { SHORT_YEAR } from '../../sql/corrections/times.ts';
@@ -50,7 +50,7 @@ export interface SeenText {
 
 /** A field whose texts are read, and the types to which casts are tried. */
 export interface Sample {
-  field: TextField;
+  field: Place;
   /** What is read of a value that is called `v`, as SQL. */
   of?: string;
   /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
@@ -97,7 +97,7 @@ export async function textsWhere(
 
 /** Texts of a field that are the same as one of some texts by an expression, with how many of the first documents have them. */
 export async function nearTexts(
-  { table, path }: TextField,
+  { table, path }: Place,
   texts: readonly string[],
   by: (sql: string) => string,
   { connection, ...data }: Data,
@@ -115,7 +115,7 @@ export const SOUGHT_ROWS = 200_000;
 
 /** Whether the field of one of so many documents meets a condition on `v`. */
 export async function isAny(
-  { table, path }: TextField,
+  { table, path }: Place,
   condition: string,
   { connection, viewOf }: Data,
   rows = SOUGHT_ROWS,
