@@ -62,7 +62,7 @@ export async function startGcs(): Promise<GcsStore> {
     keyFile,
     setLifetime: signIn.setLifetime,
     tokens: signIn.count,
-    createBucket: () => createBucket(`http://${address}`, proxy.port, keyFile()),
+    createBucket: () => createBucket(`http://${address}`, proxy.port, keyFile(), signIn.newToken),
     async restart() {
       await server.stop('SIGKILL');
       server = await startIt();
@@ -78,8 +78,14 @@ export async function startGcs(): Promise<GcsStore> {
   };
 }
 
-async function createBucket(endpoint: string, port: number, keyFile: string): Promise<TestBucket> {
+async function createBucket(
+  endpoint: string,
+  port: number,
+  keyFile: string,
+  newToken: () => string,
+): Promise<TestBucket> {
   const name = newBucketName();
+  let token: string | undefined;
   const ask = async (path: string, init: RequestInit) => {
     const answer = await fetch(`${endpoint}${path}`, init);
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
@@ -102,7 +108,10 @@ async function createBucket(endpoint: string, port: number, keyFile: string): Pr
         body: new Uint8Array(Buffer.from(bytes)),
       }),
     async get(key) {
-      const answer = await fetch(`${endpoint}/storage/v1/b/${name}/o/${encodeURIComponent(key)}?alt=media`);
+      // By the way of the source, so that both have the same line.
+      token ??= newToken();
+      const address = `http://127.0.0.1:${port}/storage/v1/b/${name}/o/${encodeURIComponent(key)}?alt=media`;
+      const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
       return Buffer.from(await answer.arrayBuffer());
     },
     remove: (key) => ask(`/storage/v1/b/${name}/o/${encodeURIComponent(key)}`, { method: 'DELETE' }),
@@ -119,6 +128,11 @@ async function listening(server: HttpServer): Promise<number> {
 async function startSignIn(publicKey: string) {
   const good = new Map<string, number>();
   let lifetime = 3_600;
+  const newToken = () => {
+    const token = randomUUID();
+    good.set(token, Date.now() + lifetime * 1_000);
+    return token;
+  };
   const server = createServer(async (asked, answer) => {
     let body = '';
     for await (const piece of asked) body += String(piece);
@@ -144,13 +158,12 @@ async function startSignIn(publicKey: string) {
       answer.end('{"error":"invalid_grant","error_description":"Invalid JWT Signature."}');
       return;
     }
-    const token = randomUUID();
-    good.set(token, Date.now() + lifetime * 1_000);
-    answer.end(JSON.stringify({ access_token: token, expires_in: lifetime, token_type: 'Bearer' }));
+    answer.end(JSON.stringify({ access_token: newToken(), expires_in: lifetime, token_type: 'Bearer' }));
   });
   return {
     server,
     port: await listening(server),
+    newToken,
     isGood: (token: string) => (good.get(token) ?? 0) > Date.now(),
     setLifetime(seconds: number) {
       lifetime = seconds;
