@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { DuckDBPreparedStatement } from '@duckdb/node-api';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { keysOf } from '../../src/engine/duckdb/lake/fence.ts';
 import { createLakeLocks } from '../../src/engine/duckdb/lake/lake-locks.ts';
 import { lakeCatalogOf } from '../../src/engine/duckdb/lake/lake-options.ts';
+import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../engine/harness.ts';
 import { lakeFor } from './lake-for.ts';
 
 const WAIT_MS = 1_000;
@@ -35,4 +37,17 @@ test('whoever waits behind those that wait for another node waits no longer than
   expect(await behind).toBe('done');
   await locks.close();
   await other.end();
+});
+
+test("a query is started by the engine's thread, which may wait for the catalog, and not by ours", async () => {
+  const folder = temporaryFolder();
+  const engine = await openSmall(folder.file);
+  await createDocs(engine);
+  await engine.addDocuments('t', [doc('1', { n: 1 })]);
+  const started = vi.spyOn(DuckDBPreparedStatement.prototype, 'startStream');
+  expect(await rowsOf(engine, 'SELECT n FROM docs')).toEqual([[1]]);
+  expect(started).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+  await engine.close();
+  folder.dispose();
 });

@@ -84,6 +84,7 @@ export function compose(home: Home, { limits, log, giveUp: end, shortcutsOff: of
     names: catalog.names,
     known: shortcuts.knownStatements,
     lookups: shortcuts.lookups,
+    waitsToStart: store.waitsToStart,
     limits,
     memoryBytes: () => store.size.memoryBytes,
     giveUp,

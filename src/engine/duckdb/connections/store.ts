@@ -59,6 +59,9 @@ export interface Store {
   /** Whether an empty table is made anew, with all its columns in one statement: each ALTER takes as long as it has columns. */
   readonly remakesTables: boolean;
 
+  /** Whether a statement that is started, and not only prepared, asks others for what it reads: our thread must not wait for them. */
+  readonly waitsToStart: boolean;
+
   /** How much text of documents one statement inserts. */
   readonly insertedBytesMax: number;
 

@@ -125,6 +125,8 @@ export class LakeStore implements Store {
   // The lake refuses what was added to a table from which another has deleted rows meanwhile that are kept in the catalog.
   readonly locksMetadata = true;
   readonly remakesTables = false;
+  // The catalog lists the files of a table.
+  readonly waitsToStart = true;
 
   // Each statement makes a file.
   readonly insertedBytesMax = 16 * 1024 * 1024;

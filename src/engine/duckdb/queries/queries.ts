@@ -41,6 +41,8 @@ interface Context extends PlacesContext {
   names: Names;
   known: KnownStatements;
   lookups: Lookups;
+  /** As in `Store`. */
+  waitsToStart?: boolean;
 }
 
 interface Parts extends Context {
@@ -95,7 +97,7 @@ function meant(name: string, parameters: readonly string[]): string {
 type KeeperOf = Parameters<NonNullable<Reading['keeperOf']>>;
 
 function readingOf(
-  { results, limits }: Parts,
+  { results, limits, waitsToStart }: Parts,
   request: QueryRequest,
   values: Reading['values'],
   opened: Opened,
@@ -104,7 +106,7 @@ function readingOf(
   const keeperOf = keep && results && ((...of: KeeperOf) => results.keeper(keep, ...of));
   const asked = keeperOf ? keep?.rowsMax : opened.passed.hasLimit ? undefined : request.defaultRowLimit;
   const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
-  return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
+  return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, waitsToStart, keeperOf };
 }
 
 async function outcomeOf(

@@ -46,6 +46,8 @@ export function toUnbound(error: unknown): Unbound {
 export interface Reading {
   values: ReadonlyMap<string, Typed>;
   caps: Caps;
+  /** As in `Store`. */
+  waitsToStart?: boolean | undefined;
   /** Makes the keeper of the result, if the whole of it is to be kept. */
   keeperOf?: ((result: DuckDBResult, names: readonly string[], shown: Shown | undefined) => Keeper) | undefined;
 }
@@ -78,8 +80,8 @@ async function runPrepared(
   reading: Reading,
   signal: AbortSignal,
 ): Promise<ReadRows> {
-  const { values, keeperOf } = reading;
-  const result = await begin(prepared, values);
+  const { values, keeperOf, waitsToStart = false } = reading;
+  const result = await begin(prepared, values, waitsToStart);
   const ofEngine = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
   const names = withColumnNames(ofEngine, opened.passed.columnNames, opened.passed.plain?.added ? 1 : 0);
   const shown = opened.statement.explain === '' ? shownIn(opened.passed.plain, result.columnNames()) : undefined;
@@ -117,10 +119,14 @@ function shownIn(plain: PlainRead | null, names: readonly string[]): Shown | und
 /**
  * Starts a statement, and releases it at once. Whoever releases it last frees what its operators held, which takes
  * seconds for a hash table of millions of groups: that must be the engine's thread, not ours, which everything else
- * waits for.
+ * waits for. One that waits to start is started by the engine's thread, and released once it has its first rows, or failed.
  */
-async function begin(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): Promise<DuckDBResult> {
-  if (prepared.parameterCount === 0) {
+async function begin(
+  prepared: DuckDBPreparedStatement,
+  values: ReadonlyMap<string, Typed>,
+  waitsToStart: boolean,
+): Promise<DuckDBResult> {
+  if (prepared.parameterCount === 0 && !waitsToStart) {
     let pending: DuckDBPendingResult;
     try {
       pending = prepared.startStream();

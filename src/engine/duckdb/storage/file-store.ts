@@ -86,6 +86,7 @@ export class FileStore implements Store {
 
   readonly locksMetadata = false;
   readonly remakesTables = true;
+  readonly waitsToStart = false;
   readonly insertedBytesMax = 4 * 1024 * 1024;
 
   /** A transaction sees what is stored when it first reads: these are of it as long as no write has begun since. */
