@@ -268,6 +268,23 @@ describe('the columns', () => {
     expect(given.refusedCount).toBe(cells.filter((cell) => cell === 'n/a').length);
   });
 
+  test.each<[string, (cell: string) => string, string, boolean]>([
+    ['tabs', (cell) => cell, '\t', true],
+    ['bars', (cell) => cell, '|', true],
+    ['commas', (cell) => `"${cell}"`, ',', true],
+    ['tabs, if the commas are between thousands', () => '1,500', '\t', false],
+  ])('are no numbers where another column has decimal commas: %s', async (_, spelled, separator, isText) => {
+    const rows = ['51,2', '50,1', '9,75'].map((cell, n) =>
+      ['a', ['1.234', '12.500', '804.100'][n], spelled(cell)].join(separator),
+    );
+    const { columns, outcome } = await loaded(lines(['name', 'qty', 'lat'].join(separator), ...rows));
+    expect(columns[1]).toBe(`qty ${isText ? 'VARCHAR' : 'DOUBLE'}`);
+    const told = outcome.warnings.join();
+    expect(told.includes('its dots may be between thousands')).toBe(isText);
+    const sql = told.slice(told.indexOf('CAST('), told.indexOf(' is the number'));
+    if (isText) expect(await rowsOf(loads.engine, `SELECT sum(${sql})::DOUBLE FROM docs`)).toEqual([[817_834]]);
+  });
+
   test.each<[string, string[], string | undefined, number | string]>([
     ['decimal commas', ['12,50', '1.200,00', '7'], 'sum', 1_219.5],
     ['money', ['$1,200.50', '$3.00'], 'sum', 1_203.5],

@@ -53,7 +53,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     } else found.push(givenColumn({ name, sql, given }, noValues, integers));
   }
   const textNotes = new Map<string, ColumnNote>();
-  const columns = await withThousands(ask, all, found, { separator: rows.separator, notes: textNotes });
+  const columns = await withThousands(ask, all, found, { separator: rows.separator, first, notes: textNotes });
   for (const { name, cell } of columns) {
     const others = cell && kinds.get(cell.sql)?.others;
     if (others !== undefined) textNotes.set(name, textNote(name, others));
