@@ -65,7 +65,16 @@ const isPointed = (text: string) => POINTED.test(withoutUnit(text));
 const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
 const UNIT = /[$€£¥%]|\p{L}+/gu;
-const unitsIn = (text: string) => (text.match(UNIT) ?? []).join(' ');
+/** Currencies that have a sign, too: beside each other both are one unit. */
+const SIGNS: Readonly<Record<string, string>> = {
+  $: 'USD',
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  Euro: 'EUR',
+  Eur: 'EUR',
+};
+const unitsIn = (text: string) => (text.match(UNIT) ?? []).map((unit) => SIGNS[unit] ?? unit).join(' ');
 
 /** `(5.00)`, which is negative. */
 const BRACKETED = /^\(([^()]+)\)$/;
