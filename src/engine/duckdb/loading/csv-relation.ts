@@ -15,7 +15,7 @@ import { AT_ONCE, cellKinds, sqlList, textNote } from './csv-types.ts';
 import { versionNotes } from './csv-versions.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
-import { noteTexts } from './text-notes.ts';
+import { textNotesOf } from './text-notes.ts';
 
 /** A cell of a record, as SQL; `l` is the number of its line. */
 const cellAt = (index: number) => `c${index}`;
@@ -59,7 +59,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     if (others !== undefined) textNotes.set(name, textNote(name, others));
   }
   const texts = columns.filter(({ shape, cell }) => shape === 'string' && cell?.given === undefined);
-  noteTexts(
+  textNotesOf(
     texts.map(({ name, cell }) => ({ name, texts: first.get(cell?.sql ?? '') ?? [] })),
     textNotes,
   );

@@ -1,17 +1,19 @@
+import type { JsonObject } from '../../../contract/json/json.ts';
 import { cut } from '../../../contract/text.ts';
 import { ofShape, units } from '../sql/corrections/quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from '../sql/corrections/readings.ts';
 import { isMissing } from '../sql/missing.ts';
 import { quoteName } from '../sql/names.ts';
-import type { ColumnNote } from './column-notes.ts';
+import { type ColumnNote, groupedNotes } from './column-notes.ts';
 
 /*
  * Numbers and days that are text, since people or their spreadsheets spell them otherwise, and texts with spaces around them:
  * what reads them is told of a file of any format.
  */
 
-/** Rows whose texts are looked at. */
-export const TEXT_ROWS = 500;
+/** Rows whose texts are looked at, and how much of each. */
+const TEXT_ROWS = 500;
+const BEGINNING_CHARS = 64;
 /** How many columns are told of. */
 const NOTES_MAX = 20;
 const TEXT_CHARS = 40;
@@ -30,11 +32,14 @@ export interface TextColumn {
   texts: readonly unknown[];
 }
 
-/** Adds to the notes by column what reads the values of those that have none. */
-export function noteTexts(columns: Iterable<TextColumn>, notes: Map<string, ColumnNote>): void {
+/** What reads the values of columns of text, by their names, added to notes of which none is replaced. */
+export function textNotesOf(
+  columns: Iterable<TextColumn>,
+  notes: Map<string, ColumnNote> = new Map(),
+): Map<string, ColumnNote> {
   let told = 0;
   for (const { name, texts } of columns) {
-    if (told === NOTES_MAX) return;
+    if (told === NOTES_MAX) break;
     if (notes.has(name)) continue;
     const note = textNote(name, texts.slice(0, TEXT_ROWS));
     if (note === undefined) continue;
@@ -42,6 +47,21 @@ export function noteTexts(columns: Iterable<TextColumn>, notes: Map<string, Colu
     notes.set(name, { cause: note, text: note });
     told += 1;
   }
+  return notes;
+}
+
+/** The same of the fields of some documents. */
+export function documentNotes(documents: readonly JsonObject[], isText: (field: string) => boolean): string[] {
+  const fields = new Map<string, unknown[]>();
+  for (const document of documents) {
+    for (const [name, value] of Object.entries(document)) {
+      if (typeof value !== 'string' || !isText(name)) continue;
+      const texts = fields.get(name) ?? [];
+      fields.set(name, texts);
+      texts.push(value.slice(0, BEGINNING_CHARS));
+    }
+  }
+  return groupedNotes(textNotesOf([...fields].map(([name, texts]) => ({ name, texts }))));
 }
 
 function textNote(name: string, values: readonly unknown[]): string | undefined {
