@@ -45,10 +45,12 @@ describe('load_file of a file of which all is refused', () => {
 });
 
 describe('load_file of texts that are spelled as people do', () => {
-  const names = ['team', 'w', 'd', 'b', 'plain', 'n'];
+  const names = ['team', 'w', 'd', 'b', 'plain', 'n', 'long'];
+  // A space where a look at its beginning ends.
+  const long = `${'x'.repeat(63)} and more`;
   const cells = [
-    ['Sales', '12,5', '05.01.2024', '6.020,23 €', 'a', 'x1'],
-    ['sales ', '3,75', '16.01.2024', '8.470,75 EUR', 'b', 'x2'],
+    ['Sales', '12,5', '05.01.2024', '6.020,23 €', 'a', 'x1', long],
+    ['sales ', '3,75', '16.01.2024', '8.470,75 EUR', 'b', 'x2', long],
   ];
 
   it('tells the same of them in files of any format, and before they are loaded', async () => {

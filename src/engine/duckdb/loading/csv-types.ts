@@ -25,7 +25,7 @@ export interface CellsAre {
 const SAMPLE_ROWS = 2_000;
 const SAMPLE_CELLS = 200_000;
 /** No number or time is longer; long text need not be read for that. */
-const BEGINNING_CHARS = 64;
+export const BEGINNING_CHARS = 64;
 /** Columns that one statement looks at: of so many it holds the cells of some thousand rows. */
 export const AT_ONCE = 1_000;
 

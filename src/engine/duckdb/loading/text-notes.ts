@@ -5,15 +5,15 @@ import { hasDigit, numbersIn, type Reading, readingFor } from '../sql/correction
 import { isMissing } from '../sql/missing.ts';
 import { quoteName } from '../sql/names.ts';
 import { type ColumnNote, groupedNotes } from './column-notes.ts';
+import { BEGINNING_CHARS } from './csv-types.ts';
 
 /*
  * Numbers and days that are text, since people or their spreadsheets spell them otherwise, and texts with spaces around them:
  * what reads them is told of a file of any format.
  */
 
-/** Rows whose texts are looked at, and how much of each. */
+/** Rows whose texts are looked at. */
 const TEXT_ROWS = 500;
-const BEGINNING_CHARS = 64;
 /** How many columns are told of. */
 const NOTES_MAX = 20;
 const TEXT_CHARS = 40;
@@ -68,7 +68,8 @@ function textNote(name: string, values: readonly unknown[]): string | undefined 
   const all = values.filter((text) => typeof text === 'string');
   const texts = all.filter((text) => !isMissing(text));
   const trimmed = texts.map((text) => text.trim());
-  const spaced = texts.find((text, at) => text !== trimmed[at]);
+  // A longer one was cut, maybe behind a space.
+  const spaced = texts.find((text) => text !== (text.length < BEGINNING_CHARS ? text.trim() : text.trimStart()));
   return (
     readNote(name, trimmed, texts.length < all.length) ?? (spaced === undefined ? undefined : spacedNote(name, spaced))
   );
