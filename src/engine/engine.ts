@@ -112,6 +112,12 @@ export interface Engine extends Expressions, Batches, Sharing {
   columnsFor(documents: readonly JsonObject[]): Promise<NewColumn[]>;
 
   /**
+   * What reads the texts of fields of some documents where these are numbers or days, or have spaces around them, to be told:
+   * of fields that are text in a table, or among columns.
+   */
+  textNotes(documents: readonly JsonObject[], of: string | readonly NewColumn[]): string[];
+
+  /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
    * the trash; if there are none, nothing is kept. With `marks`, in the order of distinct ids, a document goes only if it
    * has its own.

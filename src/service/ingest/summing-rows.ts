@@ -25,11 +25,11 @@ export function summingNote({ names, first, last = [], rows: all, place }: SeenR
   const some = rows.filter((row) => found.has(row));
   const places = some.slice(0, SHOWN).map(({ at }) => at.toLocaleString('en-US'));
   const more = some.length > SHOWN ? ', …' : '';
-  const label = labelOf(some[0]);
+  const label = some[0] && labelOf(some[0]);
   const said = label === undefined ? '' : ` ${JSON.stringify(cut(label.text, CHARS_MAX))}`;
   const among = rows.length < all ? ' of those looked at' : '';
   const [seem, they] = some.length === 1 ? ['seems', 'it'] : ['seem', 'them'];
-  const where = conditionFor(some, rows, names, table);
+  const where = conditionFor(some, { rows, names, isWhole: rows.length === all }, table);
   return `${counted(some.length, 'rows')}${among} (${place} ${places[0]}${said}${places.length > 1 ? `; ${places.slice(1).join(', ')}` : ''}${more}) ${seem} to sum up others, or to stand below them: leave ${they} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
 }
 
@@ -72,17 +72,24 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table): SeenRow[] {
   if (!rows.some((row) => isPoor(row, table) || hasWord(row))) return [];
   const above = [new Sums(), new Sums()];
   const [sinceLast] = above;
-  return rows.filter((row, index) => {
+  /** Sums of one row alone, which may be equal by chance. */
+  const weak: SeenRow[] = [];
+  const found = rows.filter((row, index) => {
     const numbers = numbersIn(row);
     const isSaid = numbers.length > 0 && hasWord(row);
     const isLast = index === rows.length - 1;
     const isSum =
       (isLast && isTotal(row.cells[0] ?? '')) ||
       (isPoor(row, table) ? isSaid || isSumOf(row, numbers, table, above) : isSaid && areSums(numbers, above));
-    if (isSum) sinceLast?.clear();
+    const isWeak = !isSum && isSaid && areSums(numbers, above, 1);
+    if (isWeak) weak.push(row);
+    if (isSum || isWeak) sinceLast?.clear();
     else for (const one of above) one.add(numbers);
     return isSum;
   });
+  // The word that a sum of several rows has says the same of these.
+  const labels = new Set(found.filter(hasWord).map(labelKey));
+  return [...found, ...weak.filter((row) => labels.has(labelKey(row)))];
 }
 
 type Numbers = readonly (readonly [at: number, value: number])[];
@@ -92,8 +99,9 @@ function isSumOf({ forms }: SeenRow, numbers: Numbers, { texts }: Table, above: 
   return (numbers.length > 1 || texts.every((at) => forms[at] === undefined)) && areSums(numbers, above);
 }
 
-function areSums(numbers: Numbers, above: readonly Sums[]): boolean {
-  return numbers.some(([, value]) => value !== 0) && above.some((sums) => sums.are(numbers));
+/** Whether numbers are sums of so many rows, or more. */
+function areSums(numbers: Numbers, above: readonly Sums[], least = 2): boolean {
+  return numbers.some(([, value]) => value !== 0) && above.some((sums) => sums.are(numbers, least));
 }
 
 /** Sums of the numbers of rows, by place. */
@@ -111,8 +119,10 @@ class Sums {
     this.#sums.clear();
   }
 
-  are(numbers: Numbers): boolean {
-    return this.#rows >= 2 && numbers.every(([at, value]) => Math.abs((this.#sums.get(at) ?? 0) - value) < TOLERANCE);
+  are(numbers: Numbers, least: number): boolean {
+    return (
+      this.#rows >= least && numbers.every(([at, value]) => Math.abs((this.#sums.get(at) ?? 0) - value) < TOLERANCE)
+    );
   }
 }
 
@@ -157,17 +167,32 @@ function isLine(row: SeenRow, table: Table): boolean {
   return text !== '' && (table.width > 2 || isSentence(cut(text.trim(), CHARS_MAX)));
 }
 
-function labelOf(row: SeenRow | undefined): { at: number; text: string } | undefined {
-  const at = row?.forms.indexOf('text') ?? -1;
-  const text = row?.cells[at];
+interface Label {
+  at: number;
+  text: string;
+}
+
+/** What a row calls itself: the cell with a total's word, or its first text. */
+function labelOf({ cells, forms }: SeenRow): Label | undefined {
+  const word = cells.findIndex((cell, at) => forms[at] === 'text' && hasTotalWord(cell));
+  const at = word < 0 ? forms.indexOf('text') : word;
+  const text = cells[at];
   return typeof text === 'string' ? { at, text } : undefined;
 }
 
-/** SQL that is true of other rows only: that they have what these lack, or that it is none of these texts. */
+const labelKey = (row: SeenRow) => JSON.stringify(labelOf(row));
+
+/** The rows that are looked at, and whether they are all that there are. */
+interface Looked {
+  rows: readonly SeenRow[];
+  names: readonly string[];
+  isWhole: boolean;
+}
+
+/** SQL that is true of other rows only: that they have what these lack, or that they are none of these texts. */
 function conditionFor(
   some: readonly SeenRow[],
-  rows: readonly SeenRow[],
-  names: readonly string[],
+  { rows, names, isWhole }: Looked,
   { always }: Table,
 ): string | undefined {
   const nameAt = (at: number) => inQuotes(names[at] ?? '', '"');
@@ -180,10 +205,18 @@ function conditionFor(
       others.every(({ forms }) => forms[at] !== undefined),
   );
   if (lacked !== undefined) return `${nameAt(lacked)} IS NOT NULL`;
-  const labels = some.map(labelOf);
-  const [first] = labels;
-  const texts = new Set(labels.map((label) => label?.text));
-  if (first === undefined || !isField(first.at) || texts.size > SHOWN) return undefined;
-  if (labels.some((label) => label?.at !== first.at)) return undefined;
-  return `coalesce(${nameAt(first.at)}, '') NOT IN (${[...texts].map((text) => inQuotes(text ?? '', "'")).join(', ')})`;
+  const texts = new Map<number, Set<string>>();
+  for (const row of some) {
+    const label = labelOf(row);
+    if (label === undefined || !isField(label.at)) return undefined;
+    // Of rows that nobody has looked at, one may have the text as others have theirs.
+    const { at, text } = label;
+    if (others.some(({ cells }) => cells[at] === text)) return undefined;
+    if (!isWhole && !hasTotalWord(text) && !isSentence(text)) return undefined;
+    texts.set(at, (texts.get(at) ?? new Set()).add(text));
+  }
+  const columns = [...texts].sort(([one], [other]) => one - other);
+  if (columns.some(([, all]) => all.size > SHOWN)) return undefined;
+  const listed = (all: ReadonlySet<string>) => [...all].map((text) => inQuotes(text, "'")).join(', ');
+  return columns.map(([at, all]) => `coalesce(${nameAt(at)}, '') NOT IN (${listed(all)})`).join(' AND ');
 }

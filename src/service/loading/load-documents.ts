@@ -33,6 +33,10 @@ const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 const BATCH_MAX = 2_000;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 
+/** Documents at the beginning whose texts are looked at. */
+const LOOKED_AT_MAX = 200;
+const LOOKED_AT_BYTES_MAX = 128 * 1024;
+
 interface Loading {
   ctx: CallContext;
   collection: CollectionRecord;
@@ -45,6 +49,8 @@ interface Loading {
   /** Documents that the collection's query leaves out. */
   dropped: number;
   notNumbers: NotNumbers;
+  /** The first documents; undefined: no part has come yet. */
+  first?: readonly JsonObject[];
 }
 
 /**
@@ -84,11 +90,19 @@ export async function loadDocuments(
     ...meant.warnings(),
     ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
+    ...textWarnings(loading),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
     ...droppedWarnings(collection, dropped),
   );
   return outcome;
+}
+
+/** What the texts of fields are, unless mappings make others of them. */
+function textWarnings({ ctx, collection, outcome, first = [] }: Loading): string[] {
+  const isMapped = collection.fieldMappings.length > 0 || collection.fieldMappingQuery !== null;
+  if (isMapped || outcome.added + outcome.replaced === 0) return [];
+  return ctx.engine.textNotes(first, collection.table);
 }
 
 /** Reads the first documents of a stream of JSON. */
@@ -99,7 +113,8 @@ export async function sampleDocuments(
   max: number,
 ): Promise<LoadSample> {
   const sample = await firstDocuments(body, options, max);
-  return { ...sample, columns: await engine.columnsFor(sample.documents) };
+  const columns = await engine.columnsFor(sample.documents);
+  return { ...sample, columns, warnings: [...sample.warnings, ...engine.textNotes(sample.documents, columns)] };
 }
 
 async function firstDocuments(
@@ -185,6 +200,7 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
     // How many are left to be skipped, only the part before it tells.
     if (options.skip > 0) await before;
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
+    if (left.bytes.length > 0) loading.first ??= await firstOf(left, options);
     if (left.bytes.length > 0 && (await addText(loading, left, before))) return;
     await before;
     const read = await withoutNotNumbers(left);
@@ -200,6 +216,17 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
 function note(notNumbers: NotNumbers, { count, line }: NotNumbers): void {
   if (notNumbers.count === 0) notNumbers.line = line;
   notNumbers.count += count;
+}
+
+/** Some documents at the beginning of a part. */
+async function firstOf(part: JsonPart, options: LoadOptions): Promise<JsonObject[]> {
+  const found: JsonObject[] = [];
+  for (const item of itemsOf(part)) {
+    if (item.end > LOOKED_AT_BYTES_MAX || found.length === LOOKED_AT_MAX) break;
+    const entry = await entryOf(part.bytes, item, options);
+    if ('document' in entry) found.push(entry.document);
+  }
+  return found;
 }
 
 /** A part without the documents that are to be left out. */

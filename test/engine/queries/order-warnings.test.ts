@@ -46,6 +46,7 @@ function orderOf(n: number) {
     people: `${n + 1},${three}`,
     dmy: `${two((n % 27) + 1)}.${two((n % 12) + 1)}.2025`,
     us: `${(n % 12) + 1}/${(n % 28) + 1}/2025`,
+    dotted: n % 4 === 0 ? `${n + 1}` : `${n}.${three}`,
     pubDate: `${['Mon', 'Tue', 'Wed'][n % 3] ?? ''}, ${two((n % 27) + 1)} Feb 2026 08:00:00 GMT`,
     iso: `2025-07-${two((n % 27) + 1)}T00:00:00`,
     short: `${two((n % 27) + 1)}/${two((n % 12) + 1)}/${two(23 + (n % 2))}`,
@@ -374,6 +375,11 @@ test.each([
     'SELECT max(TRY_CAST(li.sku AS INT)) FROM orders, unnest(line_items) t(li)',
     'values of li.sku that were looked at become NULL',
   ],
+  [
+    'SELECT sum(CAST(dotted AS DOUBLE)) FROM orders',
+    "dotted is text such as '1.001' and '2.002', whose dots may be between thousands. If they are: CAST(replace(dotted, '.', '') AS DOUBLE); ",
+  ],
+  ['SELECT max(TRY_CAST(o.dotted AS DECIMAL(9,3))) FROM orders o', "If they are: CAST(replace(o.dotted, '.', '') AS "],
 ])('what TRY_CAST makes NULL: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
@@ -382,6 +388,7 @@ test.each([
   'SELECT sum(TRY_CAST(worded AS DOUBLE)), sum(TRY_CAST(total_price AS DOUBLE)) FROM orders',
   'SELECT books FROM orders WHERE TRY_CAST(books AS DOUBLE) IS NULL',
   "SELECT coalesce(TRY_CAST(dmy AS DATE), strptime(dmy, '%d.%m.%Y')) FROM orders",
+  "SELECT sum(CAST(replace(dotted, '.', '') AS BIGINT)) FROM orders",
   'SELECT TRY_CAST(books AS VARCHAR), TRY_CAST(amount AS INT) FROM orders',
 ])('nothing that TRY_CAST makes NULL: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);

@@ -43,3 +43,38 @@ describe('load_file of a file of which all is refused', () => {
     expect(await rowsOf('SELECT _id FROM numbers ORDER BY _id')).toEqual([['1'], ['2']]);
   });
 });
+
+describe('load_file of texts that are spelled as people do', () => {
+  const names = ['team', 'w', 'd', 'b', 'plain', 'n', 'long'];
+  // A space where a look at its beginning ends.
+  const long = `${'x'.repeat(63)} and more`;
+  const cells = [
+    ['Sales', '12,5', '05.01.2024', '6.020,23 €', 'a', 'x1', long],
+    ['sales ', '3,75', '16.01.2024', '8.470,75 EUR', 'b', 'x2', long],
+  ];
+
+  it('tells the same of them in files of any format, and before they are loaded', async () => {
+    const csv = [names, ...cells].map((row) => row.map((cell) => `"${cell}"`).join(';')).join('\n');
+    write('spelled.csv', `${csv}\n`);
+    write('spelled.xlsx', book(rows(names.map(text), ...cells.map((row) => row.map(text)))));
+    const documents = cells.map((row) => Object.fromEntries(row.map((cell, at) => [names[at], cell])));
+    write('spelled.jsonl', documents.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    write('spelled.json', JSON.stringify(documents));
+    const told: unknown[] = [];
+    for (const format of ['csv', 'xlsx', 'jsonl', 'json']) {
+      const [path, collection] = [`spelled.${format}`, `spelled_${format}`];
+      const previewed = await call('load_file', { path, collection, dry_run: true });
+      const { data } = await call('load_file', { path, collection });
+      const all: string[] = data['warnings'] ?? [];
+      const warnings = all.filter((one) => !one.includes('no _id'));
+      for (const one of warnings) expect(previewed.text).toContain(JSON.stringify(one).slice(1, -1));
+      told.push(warnings);
+    }
+    expect(told[0]).toEqual(
+      ['"team" is text with spaces', '"w" is text such as "12,5"', '"d" is text', '"b" is text'].map((said) =>
+        expect.stringContaining(said),
+      ),
+    );
+    expect(told.slice(1)).toEqual([told[0], told[0], told[0]]);
+  });
+});

@@ -268,6 +268,23 @@ describe('the columns', () => {
     expect(given.refusedCount).toBe(cells.filter((cell) => cell === 'n/a').length);
   });
 
+  test.each<[string, (cell: string) => string, string, boolean]>([
+    ['tabs', (cell) => cell, '\t', true],
+    ['bars', (cell) => cell, '|', true],
+    ['commas', (cell) => `"${cell}"`, ',', true],
+    ['tabs, if the commas are between thousands', () => '1,500', '\t', false],
+  ])('are no numbers where another column has decimal commas: %s', async (_, spelled, separator, isText) => {
+    const rows = ['51,2', '50,1', '9,75'].map((cell, n) =>
+      ['a', ['1.234', '12.500', '804.100'][n], spelled(cell)].join(separator),
+    );
+    const { columns, outcome } = await loaded(lines(['name', 'qty', 'lat'].join(separator), ...rows));
+    expect(columns[1]).toBe(`qty ${isText ? 'VARCHAR' : 'DOUBLE'}`);
+    const told = outcome.warnings.join();
+    expect(told.includes('its dots may be between thousands')).toBe(isText);
+    const sql = told.slice(told.indexOf('CAST('), told.indexOf(' is the number'));
+    if (isText) expect(await rowsOf(loads.engine, `SELECT sum(${sql})::DOUBLE FROM docs`)).toEqual([[817_834]]);
+  });
+
   test.each<[string, string[], string | undefined, number | string]>([
     ['decimal commas', ['12,50', '1.200,00', '7'], 'sum', 1_219.5],
     ['money', ['$1,200.50', '$3.00'], 'sum', 1_203.5],
@@ -277,13 +294,27 @@ describe('the columns', () => {
     ['codes', ['010', '01067', '99084'], undefined, 0],
     ['phones', ['+49 30 1234', '+49 89 5678'], undefined, 0],
     ['versions', ['1.2.3', '1.10.0'], undefined, 0],
+    ['brackets', ['1,000.00', '(250.50)', '(1,100.00)'], 'sum', -350.5],
+    ['brackets around German ones', ['1.000,00', '(250,50)', '-'], 'sum', 749.5],
+    ['minus behind', ['100.25', '50.00-'], 'sum', 50.25],
+    ['two spellings of a currency', ['6.020,23 €', '8.470,75 EUR'], 'sum', 14_490.98],
+    ['groups of three alone', ['1.234.567', '1.234'], 'sum', 1_235_801],
+    ['words beside them', ['12,50', 'offen', '1.200,00'], 'sum', 1_212.5],
+    ['units', ['12 kg', '1.5 kg'], 'sum', 13.5],
+    ['sides', ['100.00 CR', '50.00 DR', '25.00 DR'], 'sum', 25],
+    ['sides in German', ['1.100,50 H', '100,25 S'], 'sum', 1_000.25],
+    ['streets', ['12 Main St', '7 Oak St'], undefined, 0],
+    ['parts of codes', ['12ab', '7cd', '9ef', '3gh'], undefined, 0],
+    ['lists', ['1,2,3', '4', '5,6'], undefined, 0],
+    ['lengths of time', ['9m 52s', '1h 2m 3s'], undefined, 0],
   ])(
     'that are text since they are spelled otherwise are told with what reads them: %s',
     async (_, cells, by, total) => {
       const { columns, outcome } = await loaded(lines('a;b', ...cells.map((cell) => `${cell};x`)));
       expect(columns[0]).toBe('a VARCHAR');
-      const [, sql] = /^"a" is text such as ".*": (.*) reads it\.$/.exec(outcome.warnings[0] ?? '') ?? [];
-      expect(sql !== undefined).toBe(by !== undefined);
+      const [told = ''] = outcome.warnings;
+      const [, sql] = /^"a" is text such as ".*"(?:\.[ \w]*)?: (.*?)(?: reads it)?\.$/.exec(told) ?? [];
+      expect(by === undefined ? told : sql).toEqual(by === undefined ? '' : expect.stringMatching(/CAST|strptime/));
       if (sql === undefined) return;
       expect(await rowsOf(loads.engine, `SELECT ${by}(${sql}) = ${total} FROM docs`)).toEqual([[true]]);
     },

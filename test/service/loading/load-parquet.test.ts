@@ -356,3 +356,14 @@ test('the first and the last day that documents can have come in as they are', a
     ['9999-12-31', '0001-01-01T00:00:00.000000', '0001-01-01T00:00:00.000000Z'],
   ]);
 });
+
+test('what reads texts is told as of other formats', async () => {
+  const { outcome, columns } = await load(
+    "SELECT * FROM (VALUES ('12,50', 'Sales', 1), ('1.200,00', 'sales ', 2), (NULL, 'IT', 3)) v(fee, team, n)",
+  );
+  expect(columns.slice(0, 2)).toEqual(['fee VARCHAR', 'team VARCHAR']);
+  expect(outcome.warnings).toEqual([
+    expect.stringContaining('"fee" is text such as "12,50": CAST('),
+    expect.stringContaining('"team" is text with spaces around it'),
+  ]);
+});

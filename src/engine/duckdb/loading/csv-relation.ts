@@ -10,12 +10,12 @@ import { besideNotes } from './beside.ts';
 import type { ColumnNote } from './column-notes.ts';
 import { cellSql, cellValue, cellValueFor, givenValue, isSafe } from './csv-cells.ts';
 import { mixedSql } from './csv-mixed.ts';
-import { noteSpellings } from './csv-spellings.ts';
 import { withThousands } from './csv-thousands.ts';
 import { AT_ONCE, cellKinds, sqlList, textNote } from './csv-types.ts';
 import { versionNotes } from './csv-versions.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
+import { textNotesOf } from './text-notes.ts';
 
 /** A cell of a record, as SQL; `l` is the number of its line. */
 const cellAt = (index: number) => `c${index}`;
@@ -53,12 +53,16 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     } else found.push(givenColumn({ name, sql, given }, noValues, integers));
   }
   const textNotes = new Map<string, ColumnNote>();
-  const columns = await withThousands(ask, all, found, { separator: rows.separator, notes: textNotes });
+  const columns = await withThousands(ask, all, found, { separator: rows.separator, first, notes: textNotes });
   for (const { name, cell } of columns) {
     const others = cell && kinds.get(cell.sql)?.others;
     if (others !== undefined) textNotes.set(name, textNote(name, others));
   }
-  noteSpellings(columns, first, textNotes);
+  const texts = columns.filter(({ shape, cell }) => shape === 'string' && cell?.given === undefined);
+  textNotesOf(
+    texts.map(({ name, cell }) => ({ name, texts: first.get(cell?.sql ?? '') ?? [] })),
+    textNotes,
+  );
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];

@@ -25,7 +25,7 @@ export interface CellsAre {
 const SAMPLE_ROWS = 2_000;
 const SAMPLE_CELLS = 200_000;
 /** No number or time is longer; long text need not be read for that. */
-const BEGINNING_CHARS = 64;
+export const BEGINNING_CHARS = 64;
 /** Columns that one statement looks at: of so many it holds the cells of some thousand rows. */
 export const AT_ONCE = 1_000;
 
@@ -221,12 +221,17 @@ function shapeOf(kind: CellKind, isSmall: boolean): Shape {
   return kind === 'huge' ? 'hugeint' : kind;
 }
 
-/** Columns of text of which all values are times that a column of times gives back. */
-export async function timesAmong(ask: Ask, from: string, columns: readonly string[]): Promise<Map<string, TimeShape>> {
+/** Columns of text of which all values are times that a column of times gives back; `texts` are the first of each. */
+export async function timesAmong(
+  ask: Ask,
+  from: string,
+  columns: readonly string[],
+): Promise<{ found: Map<string, TimeShape>; texts: ReadonlyMap<string, readonly unknown[]> }> {
   const found = new Map<string, TimeShape>();
-  if (columns.length === 0) return found;
+  if (columns.length === 0) return { found, texts: new Map() };
   // Only a column whose first rows have no value is read for one.
   const sample = await ask(`SELECT ${columns.map(beginning).join(', ')} FROM ${from} LIMIT ${SAMPLE_ROWS}`);
+  const texts = new Map(columns.map((sql, index) => [sql, sample.map((row) => row[index])] as const));
   const first = columns.map((_, index) => sample.find((row) => row[index] !== null)?.[index] ?? null);
   const unseen = columns.filter((_, index) => first[index] === null);
   const [rest = []] =
@@ -238,10 +243,10 @@ export async function timesAmong(ask: Ask, from: string, columns: readonly strin
     const shape = timeKindOf(String(text ?? ''));
     return shape === undefined ? [] : [{ sql, shape }];
   });
-  if (open.length === 0) return found;
+  if (open.length === 0) return { found, texts };
   const [row = []] = await ask(`SELECT ${open.map(({ sql, shape }) => areAll(sql, shape)).join(', ')} FROM ${from}`);
   for (const [index, { sql, shape }] of open.entries()) if (row[index] === true) found.set(sql, shape);
-  return found;
+  return { found, texts };
 }
 
 export function sqlList(items: readonly string[]): string {

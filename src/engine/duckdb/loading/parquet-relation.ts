@@ -21,6 +21,7 @@ import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-type
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { bytesOf, isTooLarge } from './row-bytes.ts';
 import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
+import { type TextColumn, textNotesOf } from './text-notes.ts';
 
 /** A column of the file, as SQL; `l` is the number of its row. */
 const columnAt = (index: number) => `c${index}`;
@@ -69,7 +70,7 @@ export async function parquetRelation(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
   const notes = isExport ? [] : [...besideNotes(sources.map(({ name }) => name)), ...(await durationNotes(ask, path))];
-  const { columns, bytesMax } = await columnsOf(ask, all, fields, { times, hasIntegers, notes });
+  const { columns, bytesMax, texts } = await columnsOf(ask, all, fields, { times, hasIntegers, notes });
   const names = new Set(columns.map(({ name }) => name));
   // Of nearly all files this is known without reading them once more.
   const tooLarge = bytesMax > ITEM_BYTES_MAX ? isTooLarge(fields) : undefined;
@@ -103,6 +104,7 @@ export async function parquetRelation(
       ].join(', '),
     document: (values) => parquetDocument(values, { columns, names, idField }),
     notes,
+    textNotes: isExport ? undefined : textNotesOf(texts),
   };
 }
 
@@ -157,7 +159,7 @@ async function columnsOf(
   from: string,
   sources: readonly Source[],
   { times, hasIntegers, notes }: Pick<RelationOptions, 'times' | 'hasIntegers'> & { notes: string[] },
-): Promise<{ columns: RowColumn[]; bytesMax: number }> {
+): Promise<{ columns: RowColumn[]; bytesMax: number; texts: TextColumn[] }> {
   const typed = sources.map((source) => ({ source, values: typedValues(source.type, source.sql, times) }));
   const found = await figuresOf(
     ask,
@@ -178,8 +180,12 @@ async function columnsOf(
     }),
   );
   const bytesMax = found.reduce((sum, { bytes }) => sum + Number(bytes ?? 0), 0);
-  const texts = typed.flatMap(({ values }) => (times && values.shape === 'string' ? [values.sql] : []));
-  const timeShapes = await timesAmong(ask, from, texts);
+  const ofText = typed.filter(({ values }) => times && values.shape === 'string');
+  const { found: timeShapes, texts: first } = await timesAmong(
+    ask,
+    from,
+    ofText.map(({ values }) => values.sql),
+  );
   const told: [string, ColumnNote][] = [];
   const columns = typed.map(({ source, values }, index): RowColumn => {
     const { least, most, lost = 0, isWhole } = found[index] ?? {};
@@ -213,7 +219,10 @@ async function columnsOf(
     return { ...column, shape, sql: `CAST(${values.sql} AS ${typeOf(shape)})` };
   });
   notes.push(...groupedNotes(told));
-  return { columns, bytesMax };
+  const texts = ofText.flatMap(({ source: { name, type }, values }) =>
+    type.typeId === DuckDBTypeId.VARCHAR ? [{ name, texts: first.get(values.sql) ?? [] }] : [],
+  );
+  return { columns, bytesMax, texts };
 }
 
 /** The narrowest shape of integers between two of them. */

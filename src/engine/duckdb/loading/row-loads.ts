@@ -23,6 +23,7 @@ import { parquetRelation } from './parquet-relation.ts';
 import { type Ask, NO_COLUMNS, type Part, type Relation, type RelationOptions, type RowColumn } from './relation.ts';
 import { findRefused, handOver, type RowsReading } from './row-documents.ts';
 import type { PlanRows } from './rows-part.ts';
+import { documentNotes } from './text-notes.ts';
 
 const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
 
@@ -32,9 +33,17 @@ const SAMPLE = 1_000;
 /** Adding the rows of whole files. */
 export function createRowLoads(
   context: WritesContext,
-): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows' | 'columnsFor'> {
+): Pick<Engine, 'addRows' | 'openRows' | 'sampleRows' | 'columnsFor' | 'textNotes'> {
   return {
     columnsFor,
+    textNotes(documents, of) {
+      if (typeof of !== 'string') {
+        const types = new Map(of.map(({ name, type }) => [name, type]));
+        return documentNotes(documents, (field) => types.get(field) === TEXT_TYPE);
+      }
+      const { columns } = requireTable(context.catalog, of).shape;
+      return documentNotes(documents, (field) => columns.get(field) === 'string');
+    },
     async addRows(id, rows, options) {
       const outcome: RowsOutcome = {
         rows: 0,
@@ -97,6 +106,7 @@ export function createRowLoads(
   };
 }
 
+const TEXT_TYPE = typeOf('string');
 const NONE_REFUSED: ReadonlyMap<Part, readonly number[]> = new Map();
 
 function loadError(context: WritesContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {

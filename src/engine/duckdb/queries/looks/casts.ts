@@ -1,8 +1,8 @@
 import { TEXT_SUCH_AS } from '../../../../contract/errors.ts';
 import { isText, type Sources } from '../../gate/field-origins.ts';
 import type { TextCast } from '../../gate/value-uses.ts';
-import { type Cast, isTime } from '../../sql/corrections/casts.ts';
-import { hasDigit, nullsSaid } from '../../sql/corrections/readings.ts';
+import { type Cast, isNumber, isTime } from '../../sql/corrections/casts.ts';
+import { hasDigit, nullsSaid, readingFor } from '../../sql/corrections/readings.ts';
 import { hasShortYear } from '../../sql/corrections/times.ts';
 import { isMissing } from '../../sql/missing.ts';
 import { quoteText } from '../../sql/names.ts';
@@ -54,6 +54,23 @@ export const shortYears: Look = ({ casts }, { data }) =>
         if (taken === undefined) return undefined;
         const how = await howToRead({ operand, type }, sources, data, isTry);
         return `${operand}${TEXT_SUCH_AS}${quoteText(taken.text)}, whose first number a cast takes for the year: years below 100 are wrong.${how}`;
+      },
+    }));
+
+/** Casts of text whose dots may be between thousands, which a cast takes for decimal points. */
+export const thousands: Look = ({ casts }) =>
+  casts
+    .filter(({ type }) => isNumber(type))
+    .slice(0, CASTS_MAX)
+    .map((cast) => ({
+      kind: 'lost',
+      samples: textsIn(cast),
+      said(texts) {
+        for (const values of texts.map((some) => some.map(sampled).filter(({ isRead }) => isRead))) {
+          const reading = readingFor({ operand: cast.written, type: cast.type }, values);
+          if (reading !== 'right') return reading.said;
+        }
+        return undefined;
       },
     }));
 

@@ -1,6 +1,6 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near } from './alike.ts';
-import { lostByCasts, replacedPoints, shortYears } from './casts.ts';
+import { lostByCasts, replacedPoints, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
@@ -25,6 +25,7 @@ const LOOKS: readonly Look[] = [
   alike,
   orders,
   lostByCasts,
+  thousands,
   shortYears,
   replacedPoints,
   epochUnits,

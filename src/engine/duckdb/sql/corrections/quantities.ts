@@ -136,8 +136,8 @@ const UNITS_MAX = 3;
 const UNIT_CHARS_MAX = 12;
 const UNITS_SHOWN_MAX = 4;
 /** Units of one character that stand close to their number; others are those of codes, such as `12A`. */
-const CLOSE_UNIT = /^[KMBGTkmgtlLshdwx]$/;
-const IN_UNIT = /[\p{L}°/]/u;
+const CLOSE_UNIT = /^[KMBGTkmgtlLshdwx$€£¥]$/;
+const IN_UNIT = /[\p{L}°/$€£¥]/u;
 /** Fields whose numbers are names of something, in no order that anybody asks for. */
 export const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku)"?$/i;
 
@@ -152,8 +152,23 @@ function divided(text: string): { number: string; unit: string } | undefined {
   return numbersIn(number).every((one) => one === undefined) ? undefined : { number: number.trim(), unit };
 }
 
+/** Sides of accounts: credit and debit, and in German. The second of two is the minus, or the only one beside none. */
+const SIDES: readonly (readonly string[])[] = [
+  ['CR', 'DR'],
+  ['H', 'S'],
+];
+
+/** What to say of numbers with sides; undefined: these are none. */
+function sidesSaid(operand: string, found: readonly string[], number: string | undefined): string | undefined {
+  const given = found.filter((unit) => unit !== '').map((unit) => unit.toUpperCase());
+  const sides = SIDES.find((both) => given.every((unit) => both.includes(unit)));
+  const minus = sides?.findLast((side) => given.includes(side));
+  if (minus === undefined || number === undefined) return undefined;
+  return `With ${minus} as minus: ${number} * if(upper(trim(${operand})) LIKE '%${minus}', -1, 1).`;
+}
+
 /** Numbers with units behind them. */
-function units(seen: Seen): Scale | undefined {
+export function units(seen: Seen): Scale | undefined {
   const { operand, present } = seen;
   if (A_NAME.test(operand)) return undefined;
   const texts = ofShape(present, (text) => divided(text) !== undefined);
@@ -180,6 +195,8 @@ function units(seen: Seen): Scale | undefined {
   const { sql, said = '' } = reading === 'right' ? {} : reading;
   const isOne = found.length === 1 || FAMILIES[0] === family;
   if (isOne) return { ways: [way], sql, said: sql === undefined ? said : `As a number: ${sql}.` };
+  const sides = sidesSaid(operand, found, sql);
+  if (sides !== undefined) return { ways: [way], said: sides };
   const shown = found.slice(0, UNITS_SHOWN_MAX).map((unit) => unit || 'none');
   const names = `${shown.join(', ')}${found.length > shown.length ? ' and others' : ''}`;
   const read = sql === undefined ? '' : `: ${sql} is the number, regexp_extract(${operand}, '[^0-9., ]*$') the unit`;

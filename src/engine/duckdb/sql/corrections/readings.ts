@@ -27,7 +27,7 @@ export const hasDigit = ({ text }: Pick<Sampled, 'text'>) => /\d/.test(text);
 /** The reading for a cast, given values of what it casts; `right`: it reads all of them. */
 export function readingFor(cast: Cast, values: readonly Sampled[]): Reading | 'right' {
   const unread = values.filter(({ isRead }) => !isRead);
-  if (unread.length === 0) return 'right';
+  if (unread.length === 0) return (isNumber(cast.type) && thousandsReading(cast, values)) || 'right';
   return (
     (isTime(cast.type) ? timeReading(cast, values) : numberReading(cast, values)) ??
     (unread.length * 2 < values.length
@@ -65,7 +65,16 @@ const isPointed = (text: string) => POINTED.test(withoutUnit(text));
 const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
 const UNIT = /[$€£¥%]|\p{L}+/gu;
-const unitsIn = (text: string) => (text.match(UNIT) ?? []).join(' ');
+/** Currencies that have a sign, too: beside each other both are one unit. */
+const SIGNS: Readonly<Record<string, string>> = {
+  $: 'USD',
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  Euro: 'EUR',
+  Eur: 'EUR',
+};
+const unitsIn = (text: string) => (text.match(UNIT) ?? []).map((unit) => SIGNS[unit] ?? unit).join(' ');
 
 /** `(5.00)`, which is negative. */
 const BRACKETED = /^\(([^()]+)\)$/;
@@ -81,6 +90,33 @@ export function numbersIn(text: string): [byPoint: number | undefined, byComma: 
     isPointed(bare) ? number(bare.replace(/[^0-9.]/g, '')) : undefined,
     isCommaed(bare) ? number(bare.replace(/[^0-9,]/g, '').replace(',', '.')) : undefined,
   ];
+}
+
+/** Whether a text is a number whose comma can only be the decimal one. */
+export function isDecimalComma(text: string): boolean {
+  const [byPoint, byComma] = text.includes(',') ? numbersIn(text) : [];
+  return byPoint === undefined && byComma !== undefined;
+}
+
+/** `1.234`, of which nobody knows whether it is more than a thousand. */
+export const MAYBE_THOUSANDS = '-?[1-9][0-9]{0,2}[.][0-9]{3}';
+const IS_MAYBE_THOUSANDS = new RegExp(`^${MAYBE_THOUSANDS}$`);
+/** What would have a dot, too, if that were between thousands. */
+const FOUR_DIGITS = /^-?\d{4,}$/;
+
+/** SQL for a number whose dots are between thousands. */
+export const withoutDots = (operand: string, type = 'BIGINT') => `CAST(replace(${operand}, '.', '') AS ${type})`;
+
+/** The number of each whose dot may be between thousands, if it may in all that have one; undefined: they are as a cast has them. */
+function thousandsReading({ operand, type }: Cast, values: readonly Sampled[]): Reading | undefined {
+  const dotted = values.filter(({ text }) => text.includes('.'));
+  const isMaybe = dotted.length > 0 && dotted.every(({ text }) => IS_MAYBE_THOUSANDS.test(text.trim()));
+  if (!isMaybe || values.some(({ text }) => FOUR_DIGITS.test(text.trim()))) return undefined;
+  const ways = `If they are: ${withoutDots(operand, type)}; if they are decimal points: ${asCast({ operand, type })}.`;
+  return {
+    said: `${operand}${TEXT_SUCH_AS}${examples(dotted)}, whose dots may be between thousands. ${ways}`,
+    ways,
+  };
 }
 
 /** Numbers that are not spelled as SQL has them; undefined: nothing is known of them. */

@@ -1,0 +1,115 @@
+import type { JsonObject } from '../../../contract/json/json.ts';
+import { cut } from '../../../contract/text.ts';
+import { ofShape, units } from '../sql/corrections/quantities.ts';
+import { hasDigit, numbersIn, type Reading, readingFor } from '../sql/corrections/readings.ts';
+import { isMissing } from '../sql/missing.ts';
+import { quoteName } from '../sql/names.ts';
+import { type ColumnNote, groupedNotes } from './column-notes.ts';
+import { BEGINNING_CHARS } from './csv-types.ts';
+
+/*
+ * Numbers and days that are text, since people or their spreadsheets spell them otherwise, and texts with spaces around them:
+ * what reads them is told of a file of any format.
+ */
+
+/** Rows whose texts are looked at. */
+const TEXT_ROWS = 500;
+/** How many columns are told of. */
+const NOTES_MAX = 20;
+const TEXT_CHARS = 40;
+const CURRENCY = '[$€£¥]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL';
+const NUMBER = new RegExp(`^[+−-]?(?:${CURRENCY})?\\s?[+−-]?\\d[\\d.,\\s'’]*[−-]?\\s?(?:%|${CURRENCY})?$`);
+const BRACKETED = /^\((.+)\)$/;
+/** Without any of these it is a code, or the engine reads it. */
+const SPELLED = /[,$€£¥%()A-Z]|^[+-]?[1-9]\d{0,2}(?:\.\d{3}){2,}$|\.\d*[−-]$/;
+const AMOUNT = /^[+−-]?\d[\d.,'’]*\s?[\p{L}°/$€£¥]*$/u;
+const DAY = /^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/;
+const PLAIN = /^[+-]?\d+(?:\.\d+)?$/;
+
+/** A column of text, and its first values. */
+export interface TextColumn {
+  name: string;
+  texts: readonly unknown[];
+}
+
+/** What reads the values of columns of text, by their names, added to notes of which none is replaced. */
+export function textNotesOf(
+  columns: Iterable<TextColumn>,
+  notes: Map<string, ColumnNote> = new Map(),
+): Map<string, ColumnNote> {
+  let told = 0;
+  for (const { name, texts } of columns) {
+    if (told === NOTES_MAX) break;
+    if (notes.has(name)) continue;
+    const note = textNote(name, texts.slice(0, TEXT_ROWS));
+    if (note === undefined) continue;
+    // Each has a reading of its own.
+    notes.set(name, { cause: note, text: note });
+    told += 1;
+  }
+  return notes;
+}
+
+/** The same of the fields of some documents. */
+export function documentNotes(documents: readonly JsonObject[], isText: (field: string) => boolean): string[] {
+  const fields = new Map<string, unknown[]>();
+  for (const document of documents) {
+    for (const [name, value] of Object.entries(document)) {
+      if (typeof value !== 'string' || !isText(name)) continue;
+      const texts = fields.get(name) ?? [];
+      fields.set(name, texts);
+      texts.push(value.slice(0, BEGINNING_CHARS));
+    }
+  }
+  return groupedNotes(textNotesOf([...fields].map(([name, texts]) => ({ name, texts }))));
+}
+
+function textNote(name: string, values: readonly unknown[]): string | undefined {
+  const all = values.filter((text) => typeof text === 'string');
+  const texts = all.filter((text) => !isMissing(text));
+  const trimmed = texts.map((text) => text.trim());
+  // A longer one was cut, maybe behind a space.
+  const spaced = texts.find((text) => text !== (text.length < BEGINNING_CHARS ? text.trim() : text.trimStart()));
+  return (
+    readNote(name, trimmed, texts.length < all.length) ?? (spaced === undefined ? undefined : spacedNote(name, spaced))
+  );
+}
+
+const isNumber = (text: string) =>
+  NUMBER.test(BRACKETED.exec(text)?.[1] ?? text) && numbersIn(text).some((number) => number !== undefined);
+
+/** `hasMissing`: whether there are words for missing values, too. */
+function readNote(name: string, present: readonly string[], hasMissing: boolean): string | undefined {
+  const operand = quoteName(name);
+  const numbers = ofShape(present, isNumber);
+  const missing = hasMissing ? [{ text: '', isRead: false }] : [];
+  const such = `${JSON.stringify(name)} is text such as `;
+  const inWords = (reading: Reading | 'right', [text]: readonly string[]) => {
+    if (reading === 'right') return undefined;
+    return reading.sql === undefined ? reading.said : `${such}${JSON.stringify(text)}: ${reading.sql} reads it.`;
+  };
+  if (numbers.some((text) => SPELLED.test(text))) {
+    const values = [...present.map((text) => ({ text, isRead: PLAIN.test(text) })), ...missing];
+    const reading = readingFor({ operand, type: 'DOUBLE' }, values);
+    if (reading === 'right' || reading.sql !== undefined || reading.ways !== undefined)
+      return inWords(reading, numbers);
+    return unitNote(name, present, hasMissing) ?? reading.said;
+  }
+  const days = ofShape(present, (text) => DAY.test(text));
+  if (days.length === 0) return unitNote(name, present, hasMissing);
+  const values = [...present.map((text) => ({ text, isRead: false })), ...missing];
+  return inWords(readingFor({ operand, type: 'TIMESTAMP' }, values), days);
+}
+
+function unitNote(name: string, present: readonly string[], hasMissing: boolean): string | undefined {
+  // A number alone stands before the unit: `12 Main St` is none.
+  if (ofShape(present, (text) => AMOUNT.test(text)).length === 0) return undefined;
+  const found = units({ operand: quoteName(name), present, hasMissing });
+  if (found === undefined || found.said === '') return undefined;
+  const first = present.find((text) => hasDigit({ text })) ?? '';
+  return `${JSON.stringify(name)} is text such as ${JSON.stringify(cut(first, TEXT_CHARS))}. ${found.said}`;
+}
+
+function spacedNote(name: string, text: string): string {
+  return `${JSON.stringify(name)} is text with spaces around it, such as ${JSON.stringify(cut(text, TEXT_CHARS))}, which no comparison leaves out: trim(${quoteName(name)}) does.`;
+}
