@@ -30,7 +30,7 @@ const DIGITS_SHARE = 0.5;
 const FIRST_VALUES = 20;
 
 /** The values that are to be of one shape; empty: too few of them are. */
-function ofShape(present: readonly string[], isOf: (text: string) => boolean): string[] {
+export function ofShape(present: readonly string[], isOf: (text: string) => boolean): string[] {
   const digits = present.filter((text) => hasDigit({ text }));
   if (digits.length <= present.length * DIGITS_SHARE) return [];
   // Most fields are of none of the shapes, as their first values tell.
