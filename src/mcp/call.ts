@@ -1,6 +1,7 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
+import { RESERVED_WORDS } from '../contract/reserved-words.ts';
 import type { Client } from '../http/client.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
@@ -30,6 +31,8 @@ export interface Run {
   means?: Means | undefined;
   /** The tools that the caller has; absent: none, and answers name commands instead. */
   offered?: ReadonlyMap<string, unknown> | undefined;
+  /** As in `ToolContext`. */
+  isGuarded?: boolean | undefined;
   /** Records the call; absent: it is not recorded. */
   audit?: Audit | undefined;
   caller?: Caller | undefined;
@@ -82,6 +85,7 @@ async function runOnce({
   progress: send,
   means = {},
   offered,
+  isGuarded,
   onFault,
 }: Run): Promise<ToolResult | InputRequiredResult> {
   const { name } = tool.listing;
@@ -96,7 +100,7 @@ async function runOnce({
   try {
     input = tool.read(args, secrets);
     client = await connect();
-    const context = { client, signal, progress, means, offered };
+    const context = { client, signal, progress, means, offered, isGuarded };
     if (tool.blast !== undefined) {
       blast = await tool.blast(context, input, human.shown?.({ tool: name, args }));
       let verdict = await human.ask({ tool: name, args, blast, client, signal });
@@ -114,7 +118,8 @@ async function runOnce({
       }
       consent = verdict;
     }
-    const answer = withNames(hide(await tool.run(context, input, blast)), tool.renamed?.(args) ?? []);
+    const told = withQuotes(hide(await tool.run(context, input, blast)), name, input);
+    const answer = withNames(told, tool.renamed?.(args) ?? []);
     return fence(blast === undefined ? answer : withReceipt(answer, { blast, consent, offered }));
   } catch (error) {
     const apiError = toApiError(error);
@@ -129,6 +134,15 @@ async function runOnce({
   } finally {
     reports?.end();
   }
+}
+
+/** Says that what was made has a name that SQL has to quote. */
+function withQuotes(answer: Fenced, tool: string, { name, alias }: Arguments): Fenced {
+  const made = { create_collection: name, create_alias: alias ?? name }[tool];
+  const word = typeof made === 'string' ? made.toLowerCase() : '';
+  if (!RESERVED_WORDS.has(word)) return answer;
+  const quoted = `In SQL its name stands in double quotes, "${word}", as it is a reserved word.`;
+  return { ...answer, next: answer.next === undefined ? quoted : `${quoted} ${answer.next}` };
 }
 
 /** Says which arguments have other names. */
@@ -215,7 +229,9 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   const caller = { principal: 'terminal' };
   const connect = async () => client;
   const human = guard === 'off' ? nobody : atTerminal;
-  const result = await runTool({ tool, args, connect, human, signal, progress, means, audit, caller, onFault });
+  const isGuarded = guard !== 'off';
+  const run = { tool, args, connect, human, signal, progress, means, isGuarded, audit, caller, onFault };
+  const result = await runTool(run);
   if (fault !== undefined) throw fault;
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
   const { content, structuredContent, isError } = result as ToolResult;

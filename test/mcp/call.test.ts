@@ -211,6 +211,16 @@ describe('an error as a result', () => {
     expect(text).toContain('failed (query_error): a\\u202eb\\u{e0041}\n');
   });
 
+  it('says that a name has to be quoted', async () => {
+    const { client } = fakeClient({
+      createCollection: ({ name = '' }) => ({ name, workspace: 'w', status: 'CREATED' }),
+    });
+    const nextOf = async (name: string) =>
+      (await callTool({ client, name: 'create_collection', args: { workspace: 'w', name }, confirm: never })).text;
+    expect(await nextOf('Both')).toContain('stands in double quotes, "both"');
+    expect(await nextOf('bothers')).not.toContain('double quotes');
+  });
+
   it('names the workspace that was meant', async () => {
     const { client } = fakeClient({
       createCollection: () => {

@@ -84,6 +84,7 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
   const { client, signal } = context;
   const { tool, args } = deletionOf({ ...input, kind });
   const { lines, refusal, extent, typedName, undo, until } = await impactOf({ client, signal }, tool, args);
+  const { isGuarded } = context;
   const canRestore = until !== undefined && context.offered?.has('restore_from_trash') === true;
   const counts = Object.entries(extent).map(([what, { count }]) => [what, count]);
   return {
@@ -94,7 +95,14 @@ async function describeImpact(context: ToolContext, given: ImpactInput): Promise
       can_be_deleted: refusal === undefined,
       ...(refusal === undefined ? {} : { refused_because: withoutLines(refusal.message, lines) }),
       ...(refusal === undefined
-        ? { human_confirms: typedName === undefined ? 'with a yes' : 'by typing its name' }
+        ? {
+            human_confirms:
+              isGuarded === false
+                ? 'not: nobody is asked'
+                : typedName === undefined
+                  ? 'with a yes'
+                  : 'by typing its name',
+          }
         : {}),
       undo: canRestore
         ? `It goes to the trash until ${until}: the answer of the delete has the call of restore_from_trash.`

@@ -69,6 +69,7 @@ export function registerToolCalls(
         progress: progressOf(ctx),
         means,
         offered,
+        isGuarded: guard !== 'off',
         audit,
         caller: callerOf(ctx),
         owner: assistant.owner,

@@ -30,6 +30,8 @@ export interface ToolContext {
   means: Means;
   /** The tools that the caller has; absent: all. */
   offered?: ReadonlyMap<string, unknown> | undefined;
+  /** Whether a human is asked before a delete; absent: yes. */
+  isGuarded?: boolean | undefined;
 }
 
 /** A tool as this server runs it. */

@@ -5,7 +5,7 @@ import type { LambdaVersionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { checkParameters, runStatement } from '../queries/queries.ts';
 import { withDefaults } from './lambda-content.ts';
-import { requireTagged, requireVersion, versionKey } from './lambda-records.ts';
+import { requireTagged, requireVersionOrLatest, versionKey } from './lambda-records.ts';
 
 /**
  * Runs one version of a Query Lambda (docs/api.md #41). SQL that does not bind now is a `query_error` with the reason,
@@ -15,7 +15,7 @@ export async function executeLambdaVersion(
   ctx: CallContext,
   input: ParsedInput<'executeLambdaVersion'>,
 ): Promise<QueryResponse> {
-  const { version } = requireVersion(ctx.catalog, input.workspace, input.queryLambda, input.version);
+  const { version } = requireVersionOrLatest(ctx.catalog, input.workspace, input.queryLambda, input.version);
   return run(ctx, version, input);
 }
 
@@ -45,9 +45,17 @@ async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execut
     ctx.lambdaStats.ran(version, email);
     return { ...response, query_lambda_path: versionKey(version) };
   } catch (error) {
-    if (isFailure(error)) ctx.lambdaStats.ran(version, email, error);
-    throw error;
+    const told = await whyUnbound(ctx, version, error);
+    if (isFailure(told)) ctx.lambdaStats.ran(version, email, told);
+    throw told;
   }
+}
+
+/** The error of a run; where SQL that does not bind has parameters without a value, why it does not, which no value would change. */
+async function whyUnbound(ctx: CallContext, version: LambdaVersionRecord, error: unknown): Promise<unknown> {
+  const isMissing = error instanceof ApiError && error.message.startsWith('Parameter ":');
+  const unbound = isMissing ? await ctx.lambdaStates.unboundOf(version) : null;
+  return unbound === null ? error : new ApiError('query_error', unbound, { cause: error });
 }
 
 const NO_FAILURE: readonly string[] = ['aborted', 'not_ready', 'query_stopped'];

@@ -50,6 +50,13 @@ export function requireVersion(
   );
 }
 
+/** The same for what reads or tags a version: `latest` stands for the one that has this tag, since no version is called so. */
+export function requireVersionOrLatest(...[catalog, workspace, name, version]: Parameters<typeof requireVersion>) {
+  return version === LATEST
+    ? requireTagged(catalog, workspace, name, LATEST)
+    : requireVersion(catalog, workspace, name, version);
+}
+
 /** The version with a tag; throws `not_found` for the tag, the lambda or its workspace. */
 export function requireTagged(
   catalog: Catalog,

@@ -9,7 +9,7 @@ import {
   lambdaKey,
   requireLambda,
   requireTagged,
-  requireVersion,
+  requireVersionOrLatest,
   tagsOf,
   versionOf,
 } from './lambda-records.ts';
@@ -30,7 +30,7 @@ export async function tagLambdaVersion(
   const { tag_name: name } = input;
   refuseLatest(name, 'set', 'It moves by itself to each version that is posted. Choose another name.');
   const version = await catalog.change(() => {
-    const found = requireVersion(catalog, input.workspace, input.queryLambda, input.version);
+    const found = requireVersionOrLatest(catalog, input.workspace, input.queryLambda, input.version);
     const others = found.lambda.tags.filter((tag) => tag.name !== name);
     const tags = [...others, { name, version: found.version.version }];
     return { changes: [putLambda({ ...found.lambda, tags })], result: found.version };

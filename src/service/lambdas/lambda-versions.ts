@@ -8,7 +8,14 @@ import type { LambdaRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { deletionBy, versionDeletion } from '../trash/trash-entries.ts';
 import { checkSql, descriptionOf, postVersion, withWarnings } from './lambda-content.ts';
-import { findLambda, requireLambda, requireVersion, versionOf, versionsOf } from './lambda-records.ts';
+import {
+  findLambda,
+  requireLambda,
+  requireVersion,
+  requireVersionOrLatest,
+  versionOf,
+  versionsOf,
+} from './lambda-records.ts';
 import { toVersion, toVersions } from './lambda-views.ts';
 import { refuseTaken } from './lambdas.ts';
 
@@ -66,7 +73,7 @@ export async function listLambdaVersions(
 
 /** One version of a Query Lambda (docs/api.md #39). */
 export async function getLambdaVersion(ctx: CallContext, input: VersionInput): Promise<QueryLambdaVersion> {
-  return toVersion(ctx, requireVersion(ctx.catalog, input.workspace, input.queryLambda, input.version).version);
+  return toVersion(ctx, requireVersionOrLatest(ctx.catalog, input.workspace, input.queryLambda, input.version).version);
 }
 
 /**

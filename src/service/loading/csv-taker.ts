@@ -236,7 +236,9 @@ export class RecordTaker {
         ...(this.#short === 0
           ? []
           : [
-              `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
+              this.#short === 1
+                ? `1 row has fewer values than there are columns (line ${lines.join()}): it lacks the last fields.`
+                : `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
         ...(this.#formula === undefined ? [] : [formulaNote(this.#formulas, this.#formula)]),
         ...this.#look.notes(this.#columns.names, isWhole),

@@ -40,7 +40,9 @@ beforeAll(async () => {
   const codes = ['EUR', 'USD', 'CHF', ...Array.from({ length: 20 }, (_, n) => `X${n}`)];
   await engine.addDocuments(
     'r',
-    codes.map((code, n) => doc(`${n}`, { o: { m: { [code]: { name: code, odd: n } } }, day: { [`d${n}`]: n } })),
+    codes.map((code, n) =>
+      doc(`${n}`, { o: { m: { [code]: { name: code, odd: n } } }, day: { [`d${n}`]: n }, rates: { [code]: n } }),
+    ),
   );
 });
 afterAll(async () => {
@@ -150,13 +152,20 @@ describe('an answer that computed with strays says so, and how many there are', 
     ['SELECT max(columns(*)::TEXT) FROM mixed', '1 of tags'],
     [
       'SELECT l.price FROM inv, unnest(lines) t(l)',
-      'commons.inv: values that do not fit their field are NULL or rounded here: 1 of lines[].price (DOUBLE). SELECT _id, _strays FROM commons.inv',
+      "commons.inv: values that do not fit their field are NULL or rounded here: 1 of lines[].price (DOUBLE): coalesce(_strays->>('lines/'||i||'/price'), lines[i+1].price::VARCHAR) with UNNEST(range(len(lines))) AS u(i) in FROM.",
     ],
     ['SELECT list_filter(lines, lambda l: l.price > 3) FROM inv', '1 of lines[].price'],
     ['SELECT list_max(bits) FROM inv', '1 of bits[]'],
     ['SELECT lines[1].price, lines[2].sku FROM inv', '1 of lines[].price'],
   ])('%s', async (sql, start) => {
     for (const _ of [0, 1]) expect(await warningsOf(sql)).toEqual([expect.stringContaining(start)]);
+  });
+
+  test('with SQL that reads them in a list', async () => {
+    const [said = ''] = await warningsOf('SELECT l.price FROM inv, unnest(lines) t(l)');
+    const [, read, from] = /: (coalesce.*) with (.*) in FROM/.exec(said) ?? [];
+    const { rows } = await engine.query({ sql: `SELECT ${read} FROM inv, ${from} ORDER BY 1` });
+    expect(rows).toEqual([['480.4'], ['7'], ['99.95']]);
   });
 
   test.each([
@@ -169,6 +178,8 @@ describe('an answer that computed with strays says so, and how many there are', 
     'SELECT _id FROM mixed WHERE o.k = 1',
     'SELECT lines[1].sku FROM inv',
     'SELECT unnest(lines).sku FROM plain, (SELECT [] AS lines)',
+    "SELECT coalesce(_strays->>('lines/'||i||'/price'), lines[i+1].price::VARCHAR) FROM inv, UNNEST(range(len(lines))) AS u(i)",
+    "SELECT sum((_strays->>format('/bits/{}', i))::INT), sum(bits[i+1]) FROM inv, UNNEST(range(len(bits))) AS u(i)",
   ])('and not: %s', async (sql) => {
     expect(await warningsOf(sql)).toEqual([]);
   });
@@ -230,6 +241,7 @@ describe('a key that no document has had in a map', () => {
     ],
     ['SELECT _id FROM rates WHERE r.o.m.EUX IS NOT NULL', null],
     ['SELECT _id FROM rates r WHERE r.o.m.EUX IS NOT NULL', /the key "EUX".*"EUR"/],
+    ['SELECT r.rates.rates FROM rates r', /^rates of .*the key "rates"/],
     ["SELECT o.m['eur'].name FROM rates", /the key "eur".*"EUR"/],
     ["SELECT o.m['USD']['name'], day['never'] FROM rates", /^day of .*the key "never".*map_keys/],
   ])('%s', async (sql, warning) => {
@@ -239,6 +251,7 @@ describe('a key that no document has had in a map', () => {
 
   test.each([
     'SELECT o.m.EUR.name, o.m.USD, day.d3 FROM rates',
+    'SELECT rates.rates.EUR, map_keys(rates.rates) FROM rates',
     "SELECT map_keys(o.m), o.m[_id], day['d' || _id] FROM rates",
     'SELECT * FROM rates',
     'SELECT e.key, e.value.name FROM rates, unnest(map_entries(o.m)) AS t(e)',

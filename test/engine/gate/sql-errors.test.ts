@@ -89,7 +89,7 @@ describe('a field that is not there', () => {
         order: 1,
         tags: [{ name: 'a', value: 1 }],
         labels: ['x'],
-        o: { at: { city: 'x', zip: 1 }, wide },
+        o: { at: { city: 'x', zip: 1 }, wide, commits: [{ author: { nick: 'x' } }] },
       }),
     ]);
   });
@@ -98,7 +98,19 @@ describe('a field that is not there', () => {
     ['SELECT nothing FROM docs', 'docs has _id, _event_time, status, "order", tags[], labels[], o{}.'],
     ['SELECT d.nothing FROM docs d JOIN (SELECT 1 AS one) ON true', 'docs has _id, '],
     ['SELECT o.at.nothing FROM docs', 'There is no field "nothing" in o."at".\no."at" has city VARCHAR, zip BIGINT.'],
-    ['SELECT d.o.nothing FROM docs d', 'd.o has "at" object, wide object.'],
+    ['SELECT d.o.nothing FROM docs d', 'd.o has "at" object, wide object, commits list of object.'],
+    [
+      "SELECT 1 FROM docs WHERE o.commits.author.nick = 'x'",
+      'o.commits is a list of {author}.\nAdd UNNEST(o.commits) AS u(x) to FROM, and write x.author.nick; or list_transform(o.commits, lambda x: x.author.nick).',
+    ],
+    [
+      "SELECT 1 FROM docs WHERE list_contains(tags, 'a')",
+      "tags is a list of {name, value}: compare one of its fields, list_contains([x.name for x in tags], 'a').",
+    ],
+    [
+      "SELECT 1 FROM docs WHERE 'a' = ANY(tags)",
+      "compare one of its fields, list_contains([x.name for x in tags], 'a').",
+    ],
     ['SELECT tags[1].nothing FROM docs', 'tags[] has name VARCHAR, value BIGINT.'],
     ['SELECT u.x.nothing FROM docs, UNNEST(tags) AS u(x)', 'The object has name, value.'],
     ['SELECT o.wide.field_400 FROM docs', 'o.wide has 40 fields; near: field_0, '],

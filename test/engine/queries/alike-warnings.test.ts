@@ -23,6 +23,8 @@ beforeAll(async () => {
       flag: n % 2 === 0 ? '' : '1',
       code: '="0012"',
       of: { status: 'Open' },
+      event: n % 2 === 0 ? 'PushEvent' : 'PullEvent',
+      week: `${38 + (n % 2)}/2024`,
       clean: ['Zürich', 'Bern', 'Genf'][n % 3] ?? '',
     }),
   );
@@ -52,6 +54,14 @@ test.each([
   [
     "SELECT n FROM docs WHERE hidden = 'Al f' OR zip = '123'",
     "zip has no value '123' in the documents that were looked at, but has '00123' (in 40).",
+  ],
+  [
+    "SELECT n FROM docs WHERE event = 'push'",
+    "event has no value 'push' in the documents that were looked at, but has 'PushEvent' (in 20).",
+  ],
+  [
+    "SELECT count(*) FROM docs WHERE week IN ('38', '40')",
+    "no value '38' or '40' in the documents that were looked at, but has '38/2024'",
   ],
   ["SELECT n FROM docs WHERE code = '0012'", 'but has \'="0012"\' (in 40).'],
   ["SELECT count(*) FROM docs WHERE level IN ('error', 'INFO')", "level has no value 'error' in"],
@@ -86,6 +96,7 @@ test.each([
   "SELECT count(*) FROM docs WHERE level = 'ERROR' AND n > 100",
   "SELECT count(*) FROM docs WHERE level = 'fatal'",
   "SELECT count(*) FROM docs WHERE flag = '0'",
+  "SELECT count(*) FROM docs WHERE zip = '001' OR week = '3' OR event = 'event'",
   "SELECT count(*) FROM docs WHERE level IN ('error', 'ERROR') OR level = 'Error'",
   "SELECT count(*) FROM docs WHERE level NOT IN ('fatal', 'INFO') OR lower(level) = 'error'",
   "SELECT count(*) FROM docs WHERE level <> 'Info' AND lower(level) <> 'info'",

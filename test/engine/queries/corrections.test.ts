@@ -147,6 +147,7 @@ describe('what was probably meant is said, and runs', () => {
     ],
     ["SELECT date_trunc('day', _event_time) AS day, price, count(*) FROM docs GROUP BY day", 'GROUP BY 1, price'],
     ["SELECT date_trunc('day', _event_time) AS d, price, count(*) FROM docs GROUP BY d", 'GROUP BY d, price'],
+    ['SELECT status, upper(price), max(orderId), price FROM docs GROUP BY 1, 2', 'arg_max(price, orderId) AS price'],
     [
       'SELECT d.status, round(d.customer.address.zip / sum(orderId), 1) AS r, max(price) FROM docs AS d GROUP BY ALL ORDER BY 2',
       'GROUP BY 1, d.customer.address.zip ORDER BY 2',
@@ -237,9 +238,18 @@ describe('numbers that are spelled with commas are in a sum, which NULL would no
   });
 });
 
+test.each([
+  'SELECT status, max_by(orderId, day), orderId FROM docs GROUP BY 1',
+  'SELECT status, avg(d.orderId), d.orderId FROM docs d GROUP BY status',
+])('no group is added for a column that an aggregate reads: %s', async (sql) => {
+  const { message, details } = await errorOf(sql);
+  expect(details.correctedSql).toBeUndefined();
+  expect(message).toContain('any_value(x) takes one of several');
+});
+
 describe('no cast is said that the values of the field do not have', () => {
   let made = 0;
-  const collection = async (values: readonly string[]) => {
+  const collection = async (values: readonly (string | number)[]) => {
     const name = `texts${++made}`;
     await engine.commit([{ do: 'createCollection', table: name, workspace: 'commons', name }]);
     await engine.addDocuments(
@@ -308,6 +318,35 @@ describe('no cast is said that the values of the field do not have', () => {
     expect(details.correctedSql).toBeUndefined();
     expect(message).toContain(said);
     expect(message).not.toContain('TRY_CAST');
+  });
+
+  test.each<[string, readonly (string | number)[], string, unknown]>([
+    ["max(strptime(v, '%d.%m.%y'))::DATE::VARCHAR", ['24.02.23', 'open'], 'try_strptime(v', '2023-02-24'],
+    ['max(CAST(v AS TIME))::VARCHAR', ['01:30', '25:10'], 'CAST(v AS INTERVAL)', '25:10:00'],
+    ["count(*) FILTER (WHERE v >= '2024-02-10')", [1707523199, 1707523200], "to_timestamp(v) >= '2024-02-10'", 1],
+    [
+      "count(*) FILTER (WHERE v BETWEEN '2024-02-10' AND '2024-02-11' OR v < '2000-01-01')",
+      [1707523200000],
+      "epoch_ms(v) BETWEEN '2024-02-10' AND '2024-02-11' OR epoch_ms(v) < '2000-01-01'",
+      1,
+    ],
+    ['count(*) FILTER (WHERE v = 7)', ['007', 'A1', '70'], "v = '007'", 1],
+    ['count(*) FILTER (WHERE t.v IN (7, 8))', ['7', '8', 'A1'], "t.v IN ('7', '8')", 2],
+  ])('%s of %j', async (value, values, text, expected) => {
+    const sql = await correctedOf(`SELECT ${value} FROM ${await collection(values)} AS t`);
+    expect(sql).toContain(text);
+    expect((await engine.query({ sql: sql ?? '' })).rows).toEqual([[expected]]);
+  });
+
+  test.each<[string, readonly (string | number)[], string]>([
+    ["v >= '2024-02-10'", [20240105, 20240301], "Could not convert string '2024-02-10'"],
+    ["v = '2024-02-10'", [7, 8], "Could not convert string '2024-02-10'"],
+    ['v = 7', ['007', '07', 'A1'], "Could not convert string 'A1'"],
+    ["strptime(v, '%d.%m.%y') IS NULL", ['2024-01-01', '2024-01-02'], 'try_strptime(x, …) is NULL for texts of'],
+  ])('not of %s of %j, which is not clear', async (condition, values, said) => {
+    const { message, details } = await errorOf(`SELECT 1 FROM ${await collection(values)} WHERE ${condition}`);
+    expect(details.correctedSql).toBeUndefined();
+    expect(message).toContain(said);
   });
 
   test('of few that no cast reads it is said how many', async () => {

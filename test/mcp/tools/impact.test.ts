@@ -212,6 +212,15 @@ describe('describe_impact', () => {
     const told = await impact({ kind: 'api_key', name: own });
     expect(told.facts.join('\n')).toMatch(/It was last used at 20\d\d-.*\n.*This server itself uses this API key/);
     expect(told.human_confirms).toBe('by typing its name');
+    const args = { kind: 'api_key', name: own };
+    const unguarded = await callTool({
+      client,
+      name: 'describe_impact',
+      args,
+      confirm: async () => false,
+      guard: 'off',
+    });
+    expect(unguarded.structured).toMatchObject({ human_confirms: 'not: nobody is asked' });
   });
 
   it.each([

@@ -65,14 +65,18 @@ describe('tagLambdaVersion', () => {
     expect(version.body.message).toBe(
       'Query Lambda "report" (version "0123456789abcdef") not found in workspace "commons".',
     );
-    const latest = (await api.latest('report')).body.data.version.version;
-    expect((await api.tag('report', 'x', 'latest')).body.message).toBe(
-      `Query Lambda "report" (version "latest") not found in workspace "commons". "latest" is a tag: its version is "${latest}".`,
-    );
     expect((await api.tag('qqqqqqqq', 'x', a)).body.message_key).toBe('QUERY_NOT_FOUND');
     // A version of another lambda is not a version of this one.
     const other = hashIn(await api.create('other', 'SELECT 9'));
     expect((await api.tag('report', 'x', other)).status).toBe(404);
+  });
+
+  it('latest stands for its version, and another tag is named with its own', async () => {
+    const latest = (await api.latest('report')).body.data.version.version;
+    expect((await api.tag('report', 'newest', 'latest')).body.data.version.version).toBe(latest);
+    expect((await api.tag('report', 'x', 'newest')).body.message).toContain(
+      `"newest" is a tag: its version is "${latest}".`,
+    );
   });
 
   it('twenty at once are all kept', async () => {

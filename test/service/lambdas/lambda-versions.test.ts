@@ -176,6 +176,11 @@ describe('SQL that does not bind', () => {
     expect((await api.run('heals')).body.results).toEqual([{ amount: 7 }]);
   });
 
+  it('a run says why it does not bind, and not which parameter it lacks', async () => {
+    await api.create('lacks', 'SELECT * FROM missing WHERE a = :a');
+    expect((await api.run('lacks')).body.message).toContain('Collection "missing" does not exist');
+  });
+
   it('parameters without a default do not make it invalid', async () => {
     for (const query of ['SELECT n FROM orders WHERE n > :x', 'SELECT unnest(:xs)', 'SELECT :x + 1', 'SELECT :x']) {
       expect((await api.post('open', { create: true, sql: { query } })).body.data.state).toBe('ACTIVE');
@@ -184,9 +189,14 @@ describe('SQL that does not bind', () => {
 });
 
 describe('getLambdaVersion', () => {
-  it.each(['0000000000000000', 'latest', 'x', '%20', 'z'.repeat(300)])('%s is 404', async (version) => {
+  it.each(['0000000000000000', 'x', '%20', 'z'.repeat(300)])('%s is 404', async (version) => {
     const answer = await api.get('grows', version);
     expect([answer.status, answer.body.message_key]).toEqual([404, 'QUERY_NOT_FOUND']);
+  });
+
+  it('latest is the version with that tag', async () => {
+    const { version } = (await api.latest('grows')).body.data.version;
+    expect((await api.get('grows', 'latest')).body.data.version).toBe(version);
   });
 
   it('has the form that clients match', async () => {

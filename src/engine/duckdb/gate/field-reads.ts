@@ -30,6 +30,8 @@ interface Walk {
   tables: ReadonlySet<string>;
   /** Those of their columns, folded. */
   columns: ReadonlySet<string>;
+  /** The columns of each, folded, by what it is called in the statement. */
+  columnsOf: ReadonlyMap<string, ReadonlySet<string>>;
   /** Stars that only pass columns on, to a query that names those that it reads. */
   passing: ReadonlySet<Node>;
 }
@@ -70,13 +72,20 @@ export function fieldReads(
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
   const passing = new Set(inner.flatMap(({ stars }) => stars));
   if (passing.size > 0) named.push(...inner.map(({ name }) => name));
-  const columns = new Set([...tables.values()].flatMap((table) => table.columns().map(foldName)));
+  const columnsOf = new Map(
+    [...tables].map(([node, table]) => [
+      foldName(textOf(node['alias']) || table.name),
+      new Set(table.columns().map(foldName)),
+    ]),
+  );
+  const columns = new Set([...columnsOf.values()].flatMap((own) => [...own]));
   const newWalk = (): Walk => ({
     paths: new Map(),
     compared: new Map(),
     all: false,
     tables: new Set(named.map(foldName)),
     columns,
+    columnsOf,
     passing,
   });
   const walk = newWalk();
@@ -145,12 +154,23 @@ function straysIn(query: Node): FieldReads['readStrays'] {
     if (children.some(isStrays)) {
       for (const child of children) {
         within.add(child);
-        const place = constantText(child)?.replace(PATH_START, '');
+        const place = placeIn(child);
         if (place !== undefined) columns.add(foldName(stepsOf(place)[0]?.replace(QUOTED, '$1') ?? ''));
       }
     } else if (isStrays(node) && !within.has(node)) return 'all';
   }
   return columns;
+}
+
+/** The place that a text names, or the beginning of one that is put together: `'r/' || i || '/v'`. */
+function placeIn(node: Node): string | undefined {
+  const whole = constantText(node)?.replace(PATH_START, '');
+  if (whole !== undefined) return whole;
+  let first: Node | undefined = node;
+  while (first !== undefined && constantText(first) === undefined) [first] = nodesOf(first['children']);
+  const begun = constantText(first)?.replace(PATH_START, '');
+  // Without the slash, the name of the column may go on.
+  return begun?.includes('/') ? begun : undefined;
 }
 
 /** A place may be written as a JSON pointer, and as a path. */
@@ -222,7 +242,10 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
 
 function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
   const isTable = (name: string | undefined) => walk.tables.has(foldName(name ?? ''));
-  for (let at = 0; at < Math.min(3, path.length); at++) {
+  // Where a table has a column of its own name, `t.t` is that column and no field within it.
+  const [first = '', second = ''] = path.map(foldName);
+  const from = walk.columnsOf.get(first)?.has(second) ? 1 : 0;
+  for (let at = from; at < Math.min(3, path.length); at++) {
     // A name before it may be that of a join, or of a subquery, if it is no column.
     if (at > 0 && !isTable(path[at - 1]) && walk.columns.has(foldName(path[0] ?? ''))) continue;
     const own = path.slice(at);

@@ -59,6 +59,7 @@ export function sayFields(message: string, { body }: Statement, tables: readonly
   const expression = between(message.slice(message.indexOf(' from expression ') + 1), 'from expression "', '" because');
   const field = between(message, "Cannot extract field '", "'");
   if (expression !== undefined && field !== undefined) return ofList(message, field, expression, list, tables);
+  if (message.includes(IS_NO_OBJECT)) return ofObjects(message, list, tables) ?? { message, hint: '' };
   return { message, hint: '' };
 }
 
@@ -249,6 +250,58 @@ function ofText(name: string, path: readonly string[], field: string, tables: re
   return `\n${name} is text. If it holds JSON, (${step}) is the field as text, and CAST(${step} AS DOUBLE) as a number.`;
 }
 
+const IS_NO_OBJECT = " can't be cast to the destination type STRUCT(";
+
+/** A text that is looked for in a list of objects: `list_contains(l, 'a')`, `'a' = ANY(l)`, `'a' IN l`. */
+function ofObjects(message: string, list: TokenList, tables: readonly NamedTable[]): FieldsSaid | undefined {
+  const value = between(message, "Type VARCHAR with value '", `'${IS_NO_OBJECT}`);
+  const index = list.findIndex((token) => token.kind === 'string' && token.text === quoteText(value ?? ''));
+  const before = list[index - 1]?.text === ',' ? index - 1 : -1;
+  // The list is the argument before it, or the name behind it.
+  const first = list.findIndex(
+    ({ kind }, at) => at > index && (kind === 'quoted' || (kind === 'word' && !WORDS.test(list[at]?.text ?? ''))),
+  );
+  let end = before === -1 ? first + 1 : before;
+  while (before === -1 && list[end]?.text === '.') end += 2;
+  const path = index === -1 || end <= 0 ? [] : pathBefore(list, end);
+  const there = path.length === 0 ? undefined : resolve(tables, path);
+  const field = there?.fields.find(({ type }) => type === 'VARCHAR') ?? there?.fields[0];
+  if (there?.kind !== 'list' || field === undefined || value === undefined) return undefined;
+  const name = pathSql(path);
+  const items = there.fields.slice(0, INNER_MAX).map((one) => fieldName(one.name));
+  const read = `[x.${fieldName(field.name)} for x in ${name}]`;
+  return {
+    message: `${name} is a list of {${items.join(', ')}${there.fields.length > INNER_MAX ? ', …' : ''}}: compare one of its fields, list_contains(${read}, ${quoteText(value)}).`,
+    hint: '',
+  };
+}
+
+/** What stands between a text and the list that it is looked for in. */
+const WORDS = /^(?:any|in|not|some|all)$/i;
+
+/** The path that the engine says an expression is: `struct_extract(a, 'b')` for `a.b`. */
+function pathIn(expression: string): string[] {
+  const list = tokenList(expression);
+  let [first, end] = [0, list.length];
+  const keys: string[] = [];
+  while (list[first]?.text === 'struct_extract' && list[first + 1]?.text === '(') {
+    const key = list[end - 2];
+    if (key?.kind !== 'string') break;
+    keys.unshift(key.text.slice(1, -1).replaceAll("''", "'"));
+    [first, end] = [first + 2, end - 3];
+  }
+  const path = pathBefore(list, end);
+  return path.length === 0 ? [] : [...path, ...keys];
+}
+
+/** The names behind dots that follow the one at a place. */
+function namesBehind(list: TokenList, start: number): string[] {
+  const names: string[] = [];
+  for (let at = list.findIndex((token) => token.start === start) + 1; list[at]?.text === '.'; at += 2)
+    names.push(nameOfToken(list[at + 1]) ?? '');
+  return names.filter((name) => name !== '');
+}
+
 function ofList(
   message: string,
   field: string,
@@ -256,8 +309,7 @@ function ofList(
   body: TokenList,
   tables: readonly NamedTable[],
 ): FieldsSaid {
-  const list = tokenList(expression);
-  const path = pathBefore(list, list.length);
+  const path = pathIn(expression);
   const there = resolve(tables, path);
   const name = pathSql(path);
   const place = placesOf(body, field).find((one) => one.path.at(-1) === path.at(-1));
@@ -265,7 +317,8 @@ function ofList(
   const fields = there.fields.slice(0, INNER_MAX).map((one) => fieldName(one.name));
   const items =
     fields.length === 0 ? 'values' : `{${fields.join(', ')}${there.fields.length > INNER_MAX ? ', …' : ''}}`;
-  const read = fields.length === 0 ? 'x' : `x.${fieldName(field)}`;
+  const within = place === undefined ? [] : namesBehind(body, place.at);
+  const read = fields.length === 0 ? 'x' : ['x', field, ...within].map(fieldName).join('.');
   return {
     message: `${name} is a list of ${items}.`,
     hint: `\nAdd UNNEST(${name}) AS u(x) to FROM, and write ${read}; or list_transform(${name}, lambda x: ${read}).`,

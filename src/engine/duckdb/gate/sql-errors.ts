@@ -4,7 +4,7 @@ import { isDamage, isDiskFull, readEngineError } from '../connections/engine-err
 import { TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
-import { noTimeIn, timeWays } from '../sql/corrections/times.ts';
+import { isDuration, noTimeIn, timeWays } from '../sql/corrections/times.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, OWN_COLUMNS, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
@@ -140,6 +140,7 @@ function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [st
 function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string {
   const text = noTimeIn(message);
   if (text === undefined) return '';
+  if (isDuration(text)) return `\n${quoteText(text)} is a length of time: CAST(${name} AS INTERVAL) reads it.`;
   const [format, other] = timeWays([text]).flatMap(({ formats }) => formats);
   if (format !== undefined) {
     const or = other === undefined ? '' : `, or ${quoteText(other)} if the month is first`;
@@ -187,6 +188,10 @@ const NAME_OF_TIME =
 
 /** Advice for messages that do not say what to do. */
 const ADVICE: [Says, string][] = [
+  [
+    (message) => message.startsWith('Could not parse string '),
+    '\ntry_strptime(x, …) is NULL for texts of another form: count these.',
+  ],
   [isAboutJson, "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$')."],
   [
     (message) => /^Referenced column "undefined" (?:was )?not found/i.test(message),
@@ -251,6 +256,8 @@ const ADVICE: [Says, string][] = [
 ];
 
 const MESSAGES: [RegExp, string][] = [
+  // The place in the text, drawn.
+  [/(according to format specifier "[^"\n]*")\n.*/s, '$1'],
   [/^Max expression depth limit.*/s, 'The SQL is nested too deeply. Simplify it, or split it with WITH.'],
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],

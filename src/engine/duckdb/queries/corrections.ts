@@ -1,6 +1,4 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError, IN_CORRECTED } from '../../../contract/errors.ts';
-import type { Parameter } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { together } from '../gate/value-uses.ts';
@@ -20,16 +18,13 @@ import { foldName, type Names } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
-import { attemptAgain, isOfSql } from './again.ts';
+import { isOfSql } from './again.ts';
+import { byValues } from './failed-values.ts';
 import { epochReading } from './looks/epochs.ts';
 import { type FieldReading, readApartSaid, readingOf } from './looks/readings.ts';
 import { dataOf } from './looks/samples.ts';
-import { narrowParameters } from './narrow-parameters.ts';
-import { objectsAsMaps } from './object-maps.ts';
-import { bindParameters, momentsOf } from './parameters.ts';
-import { check } from './run-statement.ts';
-import { secondSpellings, tokenAt } from './spellings.ts';
-import { requireCasts, timeCasts } from './time-casts.ts';
+import { type Bound, boundOf, isBound, type Meaning } from './meaning.ts';
+import { tokenAt } from './spellings.ts';
 
 /*
  * SQL that fails, as it was probably meant. Only what the engine then accepts is said: it is taken through the gate and
@@ -46,19 +41,14 @@ const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, gro
   ({ CORRECT }) => CORRECT,
 );
 
-/** What SQL means, and how it is bound. */
-export interface Meaning {
-  names: Names;
-  parameters: readonly Parameter[];
-  connection: DuckDBConnection;
-  signal: AbortSignal;
-}
-
 /** The error with what was probably meant by the SQL, if that is clear and valid; else the error as it is. */
 export async function corrected(error: unknown, sql: string, meaning: Meaning): Promise<unknown> {
   if (!isOfSql(error) || sql.length > SQL_CHARS_MAX || meaning.signal.aborted) return error;
   const found =
-    (await byName(sql, meaning)) ?? (await recast(error, sql, meaning)) ?? (await likely(error, sql, meaning));
+    (await byName(sql, meaning)) ??
+    (await byValues(error, sql, meaning)) ??
+    (await recast(error, sql, meaning)) ??
+    (await likely(error, sql, meaning));
   if (found === undefined || meaning.signal.aborted) return error;
   const { message, details } = error;
   if (found.sql === undefined)
@@ -252,31 +242,4 @@ function textsFor(error: ApiError, sql: string, known: Names): string[] {
   const faulty = { sql, list, at, said, message: error.message, tables: names.tablesNamed(list, known), names: known };
   const texts = ALL.flatMap((correct) => correct(faulty)).map((edits) => edited(sql, edits));
   return [...new Set(texts)].filter((text) => text !== sql);
-}
-
-/** SQL that binds, or why it does not; null: not because of what is written. */
-type Bound = Opened | ApiError | null;
-
-const isBound = (bound: Bound): bound is Opened => bound !== null && !(bound instanceof ApiError);
-
-async function boundOf(sql: string, { names, parameters, connection, signal }: Meaning): Promise<Bound> {
-  try {
-    await resume(connection);
-    const ways = [objectsAsMaps(), timeCasts, narrowParameters(parameters), secondSpellings];
-    return await attemptAgain(
-      connection,
-      sql,
-      ways,
-      async (written) => {
-        const values = bindParameters(written.parameters, parameters, true);
-        const passed = await open(connection, written, names, signal);
-        requireCasts(passed, values);
-        await check(connection, passed, values, signal);
-        return passed;
-      },
-      momentsOf(parameters),
-    );
-  } catch (error) {
-    return isOfSql(error) ? error : null;
-  }
 }

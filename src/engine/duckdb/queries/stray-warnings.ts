@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { holdsTextOf, literally, placeOf, strayCountsSql, strayRead } from '../../../contract/strays.ts';
+import { holdsTextOf, literally, placeOf, STRAYS_COLUMN, strayCountsSql, strayRead } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { answerOf } from '../connections/answers.ts';
@@ -191,13 +191,30 @@ function warningOf(table: string, fields: readonly [path: string, field: FieldCo
   const shown = some.map(([path, field]) => fieldSaid(path, field, seen));
   const rest = fields.length - shown.length + more;
   if (rest > 0) shown.push(`and ${rest.toLocaleString('en-US')} more ${rest === 1 ? 'field' : 'fields'}`);
-  const isAny = fields.some(([path, { type }]) => type === null || !isPlain(path)) || rest > 0;
+  const isAny =
+    fields.some(([path, { type, place }]) => type === null || readAt(path, place) === undefined) || rest > 0;
   const any = isAny ? `. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL has all` : '';
   return `${table}: values that do not fit their field are${ways.size > 1 ? ', unless said otherwise,' : ''} ${seen} here: ${shown.join('; ')}${any}.`;
 }
 
 /** Whether all strays of a field have one place. */
 const isPlain = (path: string) => !path.includes('[]') && !path.includes('<key>');
+
+/** A step of a path and of a place that is written the same in both, and in a text of SQL. */
+const PLAIN_STEP = /^\w+$/;
+
+/** SQL for a field with its strays; undefined: these have many places, of several lists or of keys. */
+function readAt(path: string, place: string): string | undefined {
+  if (isPlain(path)) return strayRead(place);
+  const parts = path.replaceAll('"', '').split('[]');
+  const [list = [], item = []] = parts.map((part) => part.split('.').filter((step) => step !== ''));
+  const isOne = parts.length === 2 && [...list, ...item].every((step) => PLAIN_STEP.test(step));
+  if (!isOne) return undefined;
+  const of = list.map(fieldName).join('.');
+  const read = [`${of}[i+1]`, ...item.map(fieldName)].join('.');
+  const at = `'${list.join('/')}/'||i${item.length === 0 ? '' : `||'/${item.join('/')}'`}`;
+  return `coalesce(${STRAYS_COLUMN}->>(${at}), ${read}::VARCHAR) with UNNEST(range(len(${of}))) AS u(i) in FROM`;
+}
 
 /** What SQL sees of strays in place of NULL, by the type of their field. */
 const SEEN: Readonly<Record<string, string>> = { VARCHAR: 'text', DOUBLE: 'NULL or rounded' };
@@ -212,6 +229,7 @@ function fieldSaid(path: string, { type, count, whole, items, place }: FieldCoun
     whole === 0
       ? ''
       : ` (${whole === count ? 'kept' : `${kept} kept`} as a whole${items === 0 ? '' : `, with ${with_} items`}, as too many within do not fit)`;
-  const read = isPlain(path) ? `: ${strayRead(place)}` : '';
+  const sql = readAt(path, place);
+  const read = sql === undefined ? '' : `: ${sql}`;
   return `${some} (${cut(type, TEXT_CHARS_MAX)}${own === seen ? '' : `, ${own}`})${ofThese}${read}`;
 }

@@ -5,7 +5,7 @@ import { quoteName } from './names.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** What may follow a field but not the keyword of the same spelling. */
-const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
+const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|ilike|between|not|and|or|asc|desc)$/i;
 
 export function isReserved(token: Token): boolean {
   return RESERVED_WORDS.has(wordOf(token));

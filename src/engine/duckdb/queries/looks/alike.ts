@@ -89,6 +89,22 @@ export const alike: Look = ({ groups }, { rows }) => {
 const NEAR = (sql: string) =>
   `nullif(regexp_replace(trim(lower(${plainSql(sql)}), ' ="'''), '^0+(.)', '\\1', 'g'), '')`;
 
+const isNear = (texts: readonly string[]) =>
+  `${NEAR('v')} IN (${texts.map((text) => NEAR(quoteText(text))).join(', ')})`;
+
+/** Shorter ones begin too many others. */
+const BEGINNING_CHARS_MIN = 2;
+
+/** Whether `v` begins with one of some texts: `PushEvent` with `Push`, `38/2024` with `38`, and no number with another one. */
+function isLonger(texts: readonly string[]): string {
+  const some = texts.filter(({ length }) => length >= BEGINNING_CHARS_MIN).map((text) => text.toLowerCase());
+  const begins = some.map((text) => {
+    const isWhole = /\d$/.test(text) ? ` AND v[${[...text].length + 1}] NOT BETWEEN '0' AND '9'` : '';
+    return `(starts_with(lower(v), ${quoteText(text)})${isWhole})`;
+  });
+  return begins.length === 0 ? 'false' : begins.join(' OR ');
+}
+
 const AROUND = ` ="'`;
 
 /** The same of a text that is at hand. */
@@ -101,13 +117,21 @@ function nearText(text: string): string {
   return plain.slice(start, end) || text;
 }
 
+/** The texts of a field that are nearly the same as one, the most frequent first; that one itself, if there is such. */
+export async function nearlySame(field: TextEquality, text: string, data: Data): Promise<string[]> {
+  const found = (await nearTexts(field, [text], isNear([text]), data)).map((one) => one.text);
+  return found.includes(text) ? [text] : found;
+}
+
 async function nearSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
   const { written } = equality;
   const isOdd = (text: string) => text.trim() === '' || text.length > TEXT_CHARS_MAX || text.includes('\0');
   if (texts.length === 0 || texts.length > TEXTS_MAX || texts.some(isOdd)) return undefined;
-  const found = await nearTexts(equality, texts, NEAR, data);
+  const same = await nearTexts(equality, texts, isNear(texts), data);
   // Something else makes the answer empty.
-  if (found.length === 0 || found.some(({ text }) => texts.includes(text))) return undefined;
+  if (same.some(({ text }) => texts.includes(text))) return undefined;
+  const found = same.length > 0 ? same : await nearTexts(equality, texts, isLonger(texts), data);
+  if (found.length === 0) return undefined;
   const shown = found.slice(0, SHOWN_MAX).map(({ text, count }) => {
     const near = texts.find((one) => plainText(one) === plainText(text));
     const how = near === undefined ? '' : `${differenceOf(text, near)}, `;

@@ -95,18 +95,17 @@ export async function textsWhere(
   return (await rowsOf(connection, sql)).map(([text]) => String(text));
 }
 
-/** Texts of a field that are the same as one of some texts by an expression, with how many of the first documents have them. */
+/** Texts of a field that meet a condition on `v`, with how many of the first documents have them; `texts` are looked for first. */
 export async function nearTexts(
   { table, path }: Place,
   texts: readonly string[],
-  by: (sql: string) => string,
+  condition: string,
   { connection, ...data }: Data,
 ): Promise<{ text: string; count: number }[]> {
-  const wanted = texts.map((text) => by(quoteText(text))).join(', ');
   const from = fieldSql(path, data.viewOf(table), NEAR_ROWS);
   const isSame = `v IN (${texts.map(quoteText).join(', ')})`;
   const few = `SELECT v, count(*) AS n FROM (${from}) WHERE length(v) <= ${TEXT_CHARS_MAX} GROUP BY v ORDER BY ${isSame} DESC LIMIT ${DISTINCT_MAX}`;
-  const sql = `SELECT v, n FROM (${few}) WHERE ${by('v')} IN (${wanted}) ORDER BY n DESC, v LIMIT ${FEW_VALUES}`;
+  const sql = `SELECT v, n FROM (${few}) WHERE ${condition} ORDER BY n DESC, v LIMIT ${FEW_VALUES}`;
   return (await rowsOf(connection, sql)).map(([text, count]) => ({ text: String(text), count: Number(count) }));
 }
 

@@ -1,5 +1,6 @@
 import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
+import { AGGREGATES } from '../functions.ts';
 import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
@@ -68,10 +69,28 @@ const grouped: Correct = (faulty) => {
   const column = said.split('"')[1] ?? '';
   const added = group && after(list, group.end - 1, `, ${written(faulty, column)}`);
   const select = clauses.find(({ word }) => word === 'select');
+  if (select !== undefined && isChosen(faulty, select)) return [];
   if (added !== undefined) return [...(select === undefined ? [] : ofExtreme(faulty, select)), [added]];
   const before = clauses.findLast(({ word }) => ['select', 'from', 'where'].includes(word));
   return before === undefined ? [] : [[after(list, before.end - 1, ' GROUP BY ALL')]];
 };
+
+/**
+ * Whether a SELECT has an aggregate of the column at an error, or one that chooses a row, as max_by() does: then one more group for
+ * each of its values is hardly meant, and what is, is not clear.
+ */
+function isChosen(faulty: Faulty, { start, end }: Clause): boolean {
+  const { list, at } = faulty;
+  const column = written(faulty, nameOfToken(list[at]) ?? '');
+  for (let call = start; call < end; call++) {
+    const name = wordOf(list[call]);
+    if (!AGGREGATES.has(name) || !isMark(list[call + 1], '(')) continue;
+    if (/^(?:arg_(?:min|max)|(?:min|max)_by)/.test(name)) return true;
+    const close = list.closeOf(call + 1);
+    if (textOf(faulty, call + 2, close) === column) return true;
+  }
+  return false;
+}
 
 const DISTINCT = /^(?:select|distinct|all)$/;
 

@@ -222,3 +222,9 @@ export function noTimeIn(message: string): string | undefined {
   const isTime = /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i.test(message);
   return isTime ? message.split('"')[1] : undefined;
 }
+
+/** Whether a text is hours and minutes of more than a day, `25:10`, which no time of day is. */
+export function isDuration(text: string): boolean {
+  const [, hours, minutes] = /^\s*(\d{1,4}):(\d\d)(?::\d\d(?:\.\d+)?)?\s*$/.exec(text) ?? [];
+  return Number(hours) >= 24 && Number(minutes) < 60;
+}
