@@ -274,7 +274,6 @@ test.each([
   'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',
   'SELECT _id FROM orders WHERE CAST(total_price AS DOUBLE) > 20 ORDER BY CAST(total_price AS DOUBLE)',
   'SELECT max(tp) FROM (SELECT CAST(total_price AS DOUBLE) AS tp FROM orders)',
-  "SELECT max(replace(total_price, ',', '')), max(lower(total_price)) FROM orders",
   "SELECT max(strptime(dmy, '%d.%m.%Y')) FROM orders",
   'SELECT total_price, count(*) FROM orders GROUP BY total_price ORDER BY 2 DESC',
   'SELECT total_price, max(amount) AS m FROM orders GROUP BY total_price ORDER BY m',

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+const ROWS = 3_000;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+  await engine.commit([
+    { do: 'createCollection', table: 'f', workspace: 'commons', name: 'fees', recognizeTimes: false },
+    { do: 'createCollection', table: 'r', workspace: 'commons', name: 'rare', recognizeTimes: false },
+  ]);
+  const fees = ['585,05', '1.895,83', '650,75', '1.200,00'];
+  const documents = fees.map((fee, n) =>
+    doc(`${n}`, { fee, n, of: { n: [9, 99, 299, 7][n] ?? 0 }, mixed: `${fee} EUR` }),
+  );
+  await engine.addDocuments('f', documents);
+  const late = [
+    { amount: 'n/a', day: '2024-02-30', word: 'x1' },
+    { amount: '1,500.00', day: '5/1/2024', word: 'x' },
+  ];
+  const amounts = Array.from({ length: ROWS }, (_, n) => ({ amount: `${n % 100}`, day: '2024-01-02', word: 'x' }));
+  await engine.addDocuments(
+    'r',
+    [...amounts, ...late].map((one, n) => doc(`${n}`, one)),
+  );
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings;
+const READS_FEE = "TRY_CAST(replace(regexp_replace(fee, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE) reads them.";
+
+test.each([
+  ["sum(TRY_CAST(replace(fee, ',', '.') AS DOUBLE))", "such as '1.895.83' and '1.200.00'"],
+  ["sum(TRY_CAST(regexp_replace(lower(trim(fee)), '[^0-9,]', '', 'g') AS DOUBLE))", "such as '585,05' and '1895,83'"],
+  ["count(*) FILTER (TRY_CAST(translate(fee, ',', '.') AS DOUBLE) > 500)", "such as '1.895.83' and '1.200.00'"],
+  ["sum(x) FROM (SELECT TRY_CAST(replace(fee, ',', '.') AS DOUBLE) AS x", "such as '1.895.83' and '1.200.00'"],
+])('what a cast of an expression makes NULL: %s', async (item, such) => {
+  const [said, ...more] = await warningsOf(`SELECT ${item} FROM fees${item.includes('FROM') ? ')' : ''}`);
+  expect(more).toEqual([]);
+  expect(said).toContain(`${such}. ${READS_FEE}`);
+});
+
+test.each([
+  "SELECT sum(TRY_CAST(replace(replace(fee, '.', ''), ',', '.') AS DOUBLE)) FROM fees",
+  "SELECT sum(TRY_CAST(regexp_extract(mixed, '^[0-9]+') AS INT)) FROM fees",
+  "SELECT count(*) FROM fees WHERE TRY_CAST(replace(fee, ',', '.') AS DOUBLE) IS NULL",
+  "SELECT sum(coalesce(TRY_CAST(fee AS DOUBLE), TRY_CAST(replace(fee, ',', '.') AS DOUBLE))) FROM fees",
+  'SELECT sum(TRY_CAST(n::VARCHAR AS DOUBLE)) FROM fees',
+  "SELECT sum(TRY_CAST(replace(amount, ',', '') AS DOUBLE)) FROM rare",
+  'SELECT count(TRY_CAST(word AS DOUBLE)) FROM rare',
+])('nothing that is lost: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
+
+test('of what few documents have, all are counted', async () => {
+  const documents = (ROWS + 2).toLocaleString('en-US');
+  expect(await warningsOf('SELECT sum(TRY_CAST(amount AS DOUBLE)) FROM rare')).toEqual([
+    `1 value of amount in the ${documents} documents becomes NULL, such as '1,500.00'. TRY_CAST(regexp_replace(amount, '[^0-9.+-]', '', 'g') AS DOUBLE) reads them.`,
+  ]);
+  const [ofDays = ''] = await warningsOf('SELECT max(TRY_CAST(day AS DATE)) FROM rare');
+  expect(ofDays).toContain(`2 values of day in the ${documents} documents become NULL, such as '2024-02-30' and `);
+  const sql = /If the day is first: (.*); if/.exec(ofDays)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT max(${sql}) FROM rare` })).rows).toEqual([['2024-01-05']]);
+});
+
+test('SQL that is offered reads also those that few documents have', async () => {
+  const error = await engine.query({ sql: 'SELECT sum(amount) FROM rare' }).catch((thrown: unknown) => thrown);
+  const { details } = error as { details: { correctedSql: string } };
+  const { rows } = await engine.query({ sql: details.correctedSql });
+  expect(rows).toEqual([[(ROWS / 100) * 4_950 + 1_500]]);
+});
+
+test.each([
+  ["max(replace(fee, '.', ''))", "'1895,83' comes before '585,05'. As a number: CAST(replace(regexp_replace(replace("],
+  ["max(of->>'n')", "(of->>'n') is text, ordered as text: '299' comes before '7'. As a number: of.n."],
+  ["max(json_extract_string(of, '$.n'))", "'299' comes before '7'. As a number: of.n."],
+  ["count(*) FILTER (of->>'n' > '99')", "'299' comes before '7'. As a number: of.n."],
+  ['max(CAST(of.n AS VARCHAR))', 'CAST(of.n AS VARCHAR) is text, ordered as text: '],
+])('text that a statement makes and puts in order: %s', async (item, said) => {
+  expect(await warningsOf(`SELECT ${item} FROM fees`)).toEqual([expect.stringContaining(said)]);
+});
