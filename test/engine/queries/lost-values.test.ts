@@ -13,6 +13,7 @@ beforeAll(async () => {
   await createDocs(engine);
   await engine.commit([
     { do: 'createCollection', table: 'f', workspace: 'commons', name: 'fees', recognizeTimes: false },
+    { do: 'createCollection', table: 's', workspace: 'commons', name: 'several', recognizeTimes: false },
     { do: 'createCollection', table: 'r', workspace: 'commons', name: 'rare', recognizeTimes: false },
   ]);
   const fees = ['585,05', '1.895,83', '650,75', '1.200,00'];
@@ -20,6 +21,39 @@ beforeAll(async () => {
     doc(`${n}`, { fee, n, of: { n: [9, 99, 299, 7][n] ?? 0 }, mixed: `${fee} EUR` }),
   );
   await engine.addDocuments('f', documents);
+  const several = [
+    {
+      inv: 'RE-2024-99',
+      took: '9m 52s',
+      week: '2024-W9',
+      score: '9/10',
+      line: '030-1234',
+      size: '1.5 x 2',
+      room: 'Room 9, 1st',
+    },
+    {
+      inv: 'RE-2024-498',
+      took: '1h 2m 3s',
+      week: '2024-W10',
+      score: '10/10',
+      line: '0171-5',
+      size: '1.25 x 2',
+      room: 'Room 10, 2nd',
+    },
+    {
+      inv: 'RE-2023-500',
+      took: '2h 0m 1s',
+      week: '2024-W11',
+      score: '7/10',
+      line: '089-55',
+      size: '10.5 x 2',
+      room: 'Room 8, 1st',
+    },
+  ];
+  await engine.addDocuments(
+    's',
+    several.map((one, n) => doc(`${n}`, one)),
+  );
   const late = [
     { amount: 'n/a', day: '2024-02-30', word: 'x1' },
     { amount: '1,500.00', day: '5/1/2024', word: 'x' },
@@ -88,4 +122,25 @@ test.each([
   ['max(CAST(of.n AS VARCHAR))', 'CAST(of.n AS VARCHAR) is text, ordered as text: '],
 ])('text that a statement makes and puts in order: %s', async (item, said) => {
   expect(await warningsOf(`SELECT ${item} FROM fees`)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  ['inv', 'RE-2024-498'],
+  ['took', '2h 0m 1s'],
+  ['week', '2024-W11'],
+  ['score', '10/10'],
+])('the order of text of several numbers: %s', async (field, most) => {
+  const [said = '', ...more] = await warningsOf(`SELECT max(${field}) FROM several`);
+  expect(more).toEqual([]);
+  const sql = /(?:By its numbers|As a length of time): (.*)\.$/.exec(said)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT max_by(${field}, ${sql}) FROM several` })).rows).toEqual([[most]]);
+});
+
+test('conditions beside text of several numbers', async () => {
+  const beside = (condition: string) => warningsOf(`SELECT count(*) FROM several WHERE ${condition}`);
+  expect(await beside("took > '2h'")).toEqual([
+    expect.stringContaining('As a length of time: CAST(took AS INTERVAL).'),
+  ]);
+  expect(await beside("inv > 'RE-2024-100'")).toEqual([expect.stringContaining('By its numbers: ')]);
+  expect(await beside("inv > 'x' OR took > 'a' OR line > '030-9' OR size > '1.5' OR room > 'Room 9'")).toEqual([]);
 });

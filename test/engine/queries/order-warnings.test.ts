@@ -395,7 +395,6 @@ test.each([
     "gate is text, ordered as text: 'A-109' comes before 'A-11'. By its number: CAST(regexp_extract(gate, '[0-9]+$') AS BIGINT).",
   ],
   ['sku', undefined],
-  ['shelf', undefined],
   ['inv', undefined],
   ['several', undefined],
 ])('a number behind a hyphen has no sign: %s', async (field, warning) => {

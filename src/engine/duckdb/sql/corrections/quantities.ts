@@ -30,7 +30,7 @@ const DIGITS_SHARE = 0.5;
 const FIRST_VALUES = 20;
 
 /** The values that are to be of one shape; empty: too few of them are. */
-function ofShape(present: readonly string[], isOf: (text: string) => boolean): string[] {
+export function ofShape(present: readonly string[], isOf: (text: string) => boolean): string[] {
   const digits = present.filter((text) => hasDigit({ text }));
   if (digits.length <= present.length * DIGITS_SHARE) return [];
   // Most fields are of none of the shapes, as their first values tell.
@@ -55,7 +55,7 @@ export function quantitiesIn(seen: Seen): Scale[] {
 }
 
 /** What stands before a cast, or the name of a function, given the texts that it reads. */
-const tried = ({ present, hasMissing }: Seen, texts: readonly string[], prefix = 'TRY_') =>
+export const tried = ({ present, hasMissing }: Seen, texts: readonly string[], prefix = 'TRY_') =>
   hasMissing || texts.length < present.length ? prefix : '';
 
 const CLOCK = /^\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,6})?$/;
