@@ -144,3 +144,25 @@ test('conditions beside text of several numbers', async () => {
   expect(await beside("inv > 'RE-2024-100'")).toEqual([expect.stringContaining('By its numbers: ')]);
   expect(await beside("inv > 'x' OR took > 'a' OR line > '030-9' OR size > '1.5' OR room > 'Room 9'")).toEqual([]);
 });
+
+test('a day that ends what is made a time of, and texts beside those that are left out', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'w', workspace: 'commons', name: 'whole', recognizeTimes: false },
+  ]);
+  const seconds = [1_709_164_800, 1_709_200_000, 1_709_250_000, 1_706_745_600];
+  const documents = seconds.map((s, n) => ({ s, t: new Date(s * 1_000).toISOString(), team: n === 1 ? 'IT ' : 'IT' }));
+  await engine.addDocuments(
+    'w',
+    documents.map((one, n) => doc(`${n}`, one)),
+  );
+  const beside = (condition: string) => warningsOf(`SELECT count(*) FROM whole WHERE ${condition}`);
+  for (const x of ['to_timestamp(s)', 'CAST(t AS TIMESTAMP)'])
+    expect(await beside(`${x} BETWEEN '2024-02-01' AND '2024-02-29'`)).toEqual([
+      `${x} up to '2024-02-29' ends at its first moment, and leaves out the rest of that day: ${x} < '2024-03-01' has all of it.`,
+    ]);
+  expect(await beside("to_timestamp(s) BETWEEN '2024-02-01' AND '2024-03-15' OR t::DATE <= '2024-02-29'")).toEqual([]);
+  const stays = "team also has 'IT ', which is not 'IT' (spaces around) and stays: trim(team) compares without that.";
+  expect(await beside("team NOT IN ('IT', 'HR')")).toEqual([stays]);
+  expect(await beside("team <> 'IT'")).toEqual([stays]);
+  expect(await beside("team NOT IN ('IT', 'IT ') OR trim(team) <> 'IT'")).toEqual([]);
+});

@@ -112,6 +112,14 @@ export async function nearTexts(
 const ALL_ROWS_MAX = 1_000_000;
 const LOST_MAX = 100;
 
+/** How many documents there are, if these are so few that all are looked at; undefined: more, or of lists. */
+async function fewDocuments({ table, path }: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
+  if (path.includes(ITEM)) return undefined;
+  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${viewOf(table)}`);
+  const documents = Number(count ?? 0);
+  return documents === 0 || documents > ALL_ROWS_MAX ? undefined : documents;
+}
+
 /** What a cast makes NULL of the values of all documents. */
 export interface Lost {
   /** Different texts, those with a digit first. */
@@ -124,10 +132,8 @@ export interface Lost {
 /** Which values of a field a cast to a type makes NULL; undefined: none, or there are too many documents to look at all. */
 export async function lostOf(field: TextField, type: string, { connection, viewOf }: Data): Promise<Lost | undefined> {
   const view = viewOf(field.table);
-  if (field.path.includes(ITEM)) return undefined;
-  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${view}`);
-  const documents = Number(count ?? 0);
-  if (documents === 0 || documents > ALL_ROWS_MAX) return undefined;
+  const documents = await fewDocuments(field, { connection, viewOf });
+  if (documents === undefined) return undefined;
   const lost = `v IS NOT NULL AND TRY_CAST(v AS ${engineType(type)}) IS NULL`;
   const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${valuesSql(field, view)}) WHERE ${lost} GROUP BY ALL`;
   const sql = `SELECT v, sum(n) FILTER (WHERE d) OVER () FROM (${texts}) ORDER BY d DESC, v LIMIT ${LOST_MAX}`;
@@ -136,18 +142,14 @@ export async function lostOf(field: TextField, type: string, { connection, viewO
   return { texts: rows.map(([text]) => String(text)), count: Number(rows[0]?.[1] ?? 0), documents };
 }
 
-/** Documents of which one is looked for whose field meets a condition: of a column that is cheap. */
+/** Documents of which one is looked for whose field meets a condition, where there are too many to look at all. */
 export const SOUGHT_ROWS = 200_000;
 
-/** Whether the field of one of so many documents meets a condition on `v`. */
-export async function isAny(
-  { table, path }: TextField,
-  condition: string,
-  { connection, viewOf }: Data,
-  rows = SOUGHT_ROWS,
-): Promise<boolean> {
-  const values = fieldSql(path, viewOf(table), rows);
-  return (await rowsOf(connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
+/** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of a million. */
+export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
+  const isAll = rows === undefined && (await fewDocuments(field, data)) !== undefined;
+  const values = valuesSql(field, data.viewOf(field.table), isAll ? undefined : (rows ?? SOUGHT_ROWS));
+  return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
 /** The rows of a SELECT; none if it fails. */
