@@ -43,6 +43,10 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   [/^No function matches [^\n]*\bJSON\b/, CAST_JSON],
   [/at or near "-"/, 'Names with "-" or dots need quotes: "my-ws"."my-coll"; otherwise correct the SQL.'],
   [
+    /^Could not convert string '\d{4}-\d\d-\d\d[^']*' to (?:U?INT|HUGEINT|DOUBLE|DECIMAL)/,
+    "A time stands beside a number, which has to be one: strptime(CAST(x AS VARCHAR), '%Y%m%d') of a day such as 20240105, to_timestamp(x) of seconds since 1970.",
+  ],
+  [
     /^Could not convert string/,
     'A text stands where a number is needed: give a parameter as a JSON number or with its type, e.g. "int"; a column of mixed texts by TRY_CAST(x AS DOUBLE), which is NULL for those that are none: count these.',
   ],

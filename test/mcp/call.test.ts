@@ -145,6 +145,7 @@ describe('an error as a result', () => {
     ['Failed to cast value to numerical: [1,2] when casting from source column m', 'TRY_CAST'],
     ['syntax error at or near "-"', '"my-ws"."my-coll"'],
     ["Could not convert string 'abc' to INT64", 'with its type'],
+    ["Could not convert string '2024-01-10' to INT64", "strptime(CAST(x AS VARCHAR), '%Y%m%d') of a day"],
   ])('says what to do about the SQL error: %s', async (message, hint) => {
     const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
     expect(structured['next']).toContain(hint);

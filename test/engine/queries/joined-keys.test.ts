@@ -16,12 +16,29 @@ beforeAll(async () => {
   await engine.addDocuments(
     't',
     all.map((n) =>
-      doc(`d${n}`, { who: `00${(n % 20) + 1}`, mail: `p${n % 20}@X.org`, code: `c${n % 20}`, few: `c${n * 3}` }),
+      doc(`d${n}`, {
+        who: `00${(n % 20) + 1}`,
+        mail: `p${n % 20}@X.org`,
+        code: `c${n % 20}`,
+        few: `c${n * 3}`,
+        part: n % 20 === 0 ? 'P-1000' : `p10${10 + (n % 20)}`,
+        team: n === 7 ? 'sales ' : (['Sales', 'IT', 'Legal'][n % 3] ?? ''),
+        digits: `${n % 20}-${n % 30}`,
+      }),
     ),
   );
   await engine.addDocuments(
     'p',
-    all.map((n) => doc(`${n + 1}`, { who: `${n + 1}`, mail: ` P${n}@x.org`, code: `c${n}` })),
+    all.map((n) =>
+      doc(`${n + 1}`, {
+        who: `${n + 1}`,
+        mail: ` P${n}@x.org`,
+        code: `c${n}`,
+        part: n === 0 ? 'P-1000' : `P-10${10 + n}`,
+        team: ['Sales', 'IT', 'Legal'][n % 3] ?? '',
+        digits: `${n % 20}${n % 30}`,
+      }),
+    ),
   );
 });
 
@@ -41,6 +58,14 @@ test.each([
     'docs WHERE who NOT IN (SELECT p.who FROM people p)',
     found('who IN (SELECT p.who …)', "ltrim(who, '0') IN (SELECT ltrim(p.who, '0') …)"),
   ],
+  [
+    'docs d JOIN people p USING (part)',
+    "USING (part) finds 1 of 20 values that were looked at, and ON regexp_replace(lower(a.part), '[^\\pL\\pN]', '', 'g') = regexp_replace(lower(b.part), '[^\\pL\\pN]', '', 'g') finds 20.",
+  ],
+  [
+    'docs d JOIN people p USING (team)',
+    'finds 3 of 4 values that were looked at, and ON lower(trim(a.team)) = lower(trim(b.team)) finds 4.',
+  ],
 ])('keys that are spelled otherwise: %s', async (from, said) => {
   expect(await warningsOf(`SELECT count(*) FROM ${from}`)).toEqual([expect.stringContaining(said)]);
 });
@@ -51,6 +76,8 @@ test.each([
   'docs d JOIN people p ON d.code = p.who',
   "docs d JOIN people p ON ltrim(d.who, '0') = p._id",
   'docs a JOIN docs b ON a.who = b.who',
+  // `1-11` and `11-1` would be one.
+  'docs d JOIN people p ON d.digits = p.digits',
   // Whoever compares them in another spelling, too, knows how they are spelled.
   'docs d JOIN people p ON d.mail = p.mail OR lower(trim(d.mail)) = lower(trim(p.mail))',
   "docs WHERE who NOT IN (SELECT p.who FROM people p) AND ltrim(who, '0') IN (SELECT ltrim(p.who, '0') FROM people p)",

@@ -1,5 +1,7 @@
 import { foldName, ITEM, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
+import { fieldName } from '../sql/syntax-hints.ts';
 import { constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
 import { type Computed, isField, leavesOf, type Origins, pathText } from './field-origins.ts';
 import { isAccess } from './query-columns.ts';
 import { castType } from './time-types.ts';
@@ -43,8 +45,21 @@ export function sourceOf(origins: Origins, { node, scope, rest }: Computed, with
   const [leaf] = leaves;
   if (leaf === undefined || leaves.length > 1) return undefined;
   if (!isField(leaf)) return sourceOf(origins, leaf, steps);
-  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON';
+  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON' || leaf.type.startsWith('STRUCT(');
   return isRead ? { table: leaf.table, path: leaf.path, within: `$${steps}` } : undefined;
+}
+
+const A_KEY = /^\$\.(\w+)$/;
+
+/** The field of an object, as SQL, whose text a step is, if that is a number. */
+export function numberOf(origins: Origins, { node, scope, rest }: Computed): string | undefined {
+  const [of, key] = argumentsOf(node);
+  const text = constantText(key) ?? '';
+  const name = A_KEY.exec(text)?.[1] ?? text;
+  const [leaf, ...more] = rest.length === 0 && of !== undefined ? leavesOf(origins, of, scope) : [];
+  if (leaf === undefined || more.length > 0 || !isField(leaf)) return undefined;
+  const type = leaf.table.typeAt?.([...leaf.path, name]) ?? '';
+  return leaf.type.startsWith('STRUCT(') && isNumberType(type) ? `${leaf.written}.${fieldName(name)}` : undefined;
 }
 
 /** A key, or a path, as a step of a path; undefined: that is not clear. */

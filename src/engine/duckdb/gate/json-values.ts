@@ -13,7 +13,17 @@ import {
   leavesOf,
   type Origins,
 } from './field-origins.ts';
-import { argumentsOf, callOf, type JsonSource, READS, STEPS, sourceOf, TEXT_STEPS, writtenOf } from './json-steps.ts';
+import {
+  argumentsOf,
+  callOf,
+  type JsonSource,
+  numberOf,
+  READS,
+  STEPS,
+  sourceOf,
+  TEXT_STEPS,
+  writtenOf,
+} from './json-steps.ts';
 import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
 import { orderedIn } from './ordered.ts';
@@ -40,6 +50,8 @@ export interface JsonUse {
   source: JsonSource | undefined;
   /** Set if it is the text of a step, as `->>` gives it, and put in order; `other`: beside a text. */
   text?: { other: Other | undefined };
+  /** The number whose text that is, as SQL, if it is a field. */
+  number?: string | undefined;
 }
 
 /** Functions that give JSON of another value. */
@@ -286,7 +298,8 @@ function note(
       one.text?.other === text?.other,
   );
   if (isKnown || (text !== undefined && (written === undefined || source === undefined))) return;
-  walk.found.push({ written, call, beside, source, ...(text === undefined ? {} : { text }) });
+  const number = text !== undefined && leaf.node === node ? numberOf(walk.origins, leaf) : undefined;
+  walk.found.push({ written, call, beside, source, number, ...(text === undefined ? {} : { text }) });
 }
 
 /** The key of a pair of ITEMS, which is text; behind another name it is not known. */

@@ -199,7 +199,7 @@ const ADVICE: [Says, string][] = [
   ],
   [
     isNumberAsTime,
-    '\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds.',
+    "\nA number is made a time by what it counts since 1970: to_timestamp(n) if seconds, TIMESTAMP_MILLIS(n) if milliseconds, TIMESTAMP_MICROS(n) if microseconds; one such as 20240105 by strptime(CAST(n AS VARCHAR), '%Y%m%d').",
   ],
   [
     (message) => message.startsWith('Parameter not supported in ORDER BY'),

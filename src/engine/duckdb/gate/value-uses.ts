@@ -1,7 +1,4 @@
-import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
-import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { conditionIn, conditionsIn, hasTwoSides, isOrder } from '../sql/conditions.ts';
-import { isNumber, isTime } from '../sql/corrections/casts.ts';
 import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
@@ -17,6 +14,7 @@ import {
   type Origin,
   originsInQuery,
   originsOf,
+  type Place,
   type Sources,
   sourcesOf,
 } from './field-origins.ts';
@@ -39,34 +37,28 @@ import {
   type TextEquality,
   type TextGroup,
 } from './text-alike.ts';
+import { type CastUses, castIn, noteAsked, noteCast, type TextCast } from './text-casts.ts';
 import { textPartsOf } from './text-parts.ts';
-import { castType, createTimeTypes, typeOf } from './time-types.ts';
+import { createTimeTypes, typeOf } from './time-types.ts';
 import { noteWholeDay, type WholeDay, type WholeDayUses } from './whole-days.ts';
+
+/** A field of text. */
+export interface TextField extends Place {
+  /** What is taken of a value that is called `v`, as SQL; undefined: the value. */
+  of?: string | undefined;
+}
 
 /**
  * A field of text whose values are put in order as text, which for numbers and for most spellings of days is another one; or
  * one of objects.
  */
-export interface TextOrder extends Origin {
+export interface TextOrder extends Origin, TextField {
   /** All that feeds what is ordered, if that is more than this field. */
   beside?: Sources;
-  /** What is ordered of a value that is called `v`, as SQL; undefined: the value. */
-  of?: string;
+  /** The number whose text it is, as SQL. */
+  number?: string | undefined;
   /** What it is compared with; undefined: its values with one another, by ORDER BY, min or max. */
   other: Other | undefined;
-}
-
-/** A cast of what is text in at least one of the fields that feed it. */
-export interface TextCast {
-  /** What is cast, as SQL writes it. */
-  written: string;
-  /** As SQL writes it. */
-  type: string;
-  /** Whether it is NULL for what it does not read. */
-  isTry: boolean;
-  /** Whether the author asks what it does not read, or has something else to read it. */
-  isAsked: boolean;
-  sources: Sources;
 }
 
 /** Fields whose numbers, which may be text, are taken for time since 1970. */
@@ -102,14 +94,12 @@ export interface ValueUses {
 const LOOKS_MAX = 4_000;
 /** Fields whose values are looked at. */
 const ORDERS_MAX = 6;
-const CASTS_MAX = 24;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk extends AlikeUses, DayUses, KeyUses, MixedUses, NullUses, SoughtUses, WholeDayUses {
+interface Walk extends AlikeUses, CastUses, DayUses, KeyUses, MixedUses, NullUses, SoughtUses, WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   orders: TextOrder[];
-  casts: TextCast[];
   epochs: EpochUse[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
   known: Set<string>;
@@ -232,72 +222,11 @@ function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['oth
   }
 }
 
-type OrderedField = Origin & Pick<TextOrder, 'of'>;
+type OrderedField = Origin & Pick<TextOrder, 'of' | 'number'>;
 const isSameOrder = (one: OrderedField, other: OrderedField) => one.of === other.of && isSameField(one, other);
 
 /** Whether values come from more than one field. */
 const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
-
-interface CastNode {
-  operand: unknown;
-  type: string;
-  isTry: boolean;
-}
-
-/** What the time of day is taken of, within a cast to it. */
-function withoutMacro(operand: unknown): unknown {
-  const isMacro = isNode(operand) && [TIME_OF, TRY_TIME_OF].includes(textOf(operand['function_name']));
-  return isMacro ? nodesOf(operand['children'])[0] : operand;
-}
-
-/** What a cast casts, and to which type. */
-function castIn(node: Node): CastNode | undefined {
-  const call = foldName(textOf(node['function_name']));
-  if (call === TO_INT || call === TRY_TO_INT)
-    return { operand: nodesOf(node['children'])[0], type: 'INT', isTry: call === TRY_TO_INT };
-  if (node['class'] !== 'CAST') return undefined;
-  return { operand: withoutMacro(node['child']), type: castType(node['cast_type']), isTry: node['try_cast'] === true };
-}
-
-function triedIn(node: Node): CastNode | undefined {
-  const cast = castIn(node);
-  return cast?.isTry === true ? cast : undefined;
-}
-
-function noteCast(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const { operand, type = '', isTry = false } = castIn(node) ?? {};
-  if ((!isNumber(type) && !isTime(type)) || walk.casts.length >= CASTS_MAX) return;
-  const sources = sourcesOf(walk.origins, operand, scope);
-  const text = sources.fields.find(isText);
-  if (text === undefined) return;
-  const { written } = text;
-  const same = walk.casts.findIndex((one) => one.written === written && one.type === type && one.isTry === isTry);
-  const known = walk.casts[same];
-  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, sources });
-  // The same words may name other fields elsewhere in the statement.
-  else walk.casts[same] = { ...known, sources: together(known.sources, sources) };
-}
-
-/** Several of them as one. */
-export function together(one: Sources, other: Sources): Sources {
-  const isNew = (field: Origin) => !one.fields.some((known) => isSameField(known, field));
-  return { fields: [...one.fields, ...other.fields.filter(isNew)], isComputed: one.isComputed || other.isComputed };
-}
-
-/** The casts of which a node asks whether they read a value, or has something else to read it where they do not. */
-function castsAsked(node: Node) {
-  const children = nodesOf(node['children']);
-  const type = textOf(node['type']);
-  const isAsked =
-    /^OPERATOR_IS_(?:NOT_)?NULL$/.test(type) ||
-    (type === 'OPERATOR_COALESCE' && children.filter((one) => one['class'] !== 'CONSTANT').length > 1);
-  return isAsked ? children.flatMap((one) => triedIn(one) ?? []) : [];
-}
-
-function noteAsked({ origins, known }: Walk, node: Node, scope: Scope | undefined): void {
-  for (const { operand } of castsAsked(node))
-    for (const { written } of originsOf(origins, operand, scope)) known.add(written);
-}
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */
 function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {

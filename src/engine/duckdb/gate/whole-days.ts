@@ -1,13 +1,16 @@
 import { type Condition, conditionIn, conditionsIn, type Equality, isEquality, type Sign } from '../sql/conditions.ts';
+import { unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
-import { isNode, type Node, nodesOf } from '../sql/tree.ts';
-import { isField, isText, leavesOf, type Origin, type Origins, pathText, sourcesOf } from './field-origins.ts';
+import { isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { type Computed, isField, isText, leavesOf, type Origin, type Origins, pathText } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
 
 /** A field of times, or of text that may be some, that is compared with days, of which the engine takes the first moment. */
 export interface WholeDay extends Origin {
+  /** What is made of a value that is called `v`, as SQL; undefined: it is the time. */
+  of?: string;
   by: '<=' | '>' | Equality;
   /** The days; or what has them, as SQL. */
   days: readonly Other[] | string;
@@ -87,12 +90,28 @@ function dateIn(origins: Origins, node: unknown, scope: Scope | undefined): stri
 
 const isDateCast = (node: Node) => node['class'] === 'CAST' && castType(node['cast_type']) === 'DATE';
 
-/** The one field of times, or of text, that an expression is. */
-function timeIn(origins: Origins, x: unknown, scope: Scope | undefined): Origin | undefined {
-  const { fields, isComputed } = sourcesOf(origins, x, scope);
-  const [field] = fields;
-  if (field === undefined || isComputed || fields.length > 1) return undefined;
-  return isText(field) || field.type.startsWith('TIMESTAMP') ? field : undefined;
+type TimeField = Omit<WholeDay, 'by' | 'days' | 'end'>;
+
+/** The one field of times, or of text, that an expression is, or that it makes a time of. */
+function timeIn(origins: Origins, x: unknown, scope: Scope | undefined): TimeField | undefined {
+  const [leaf, ...more] = isNode(x) ? leavesOf(origins, x, scope) : [];
+  if (leaf === undefined || more.length > 0) return undefined;
+  if (!isField(leaf)) return leaf.node === x ? madeOf(origins, leaf) : undefined;
+  return isText(leaf) || leaf.type.startsWith('TIMESTAMP') ? leaf : undefined;
+}
+
+/** A time that is made of a field: by a cast, or by a function that counts since 1970. */
+function madeOf(origins: Origins, { node, scope }: Computed): TimeField | undefined {
+  const call = foldName(textOf(node['function_name']));
+  const cast = node['class'] === 'CAST' ? castType(node['cast_type']) : '';
+  const isTime = cast === '' ? unitTaken(call) !== undefined : cast.startsWith('TIMESTAMP');
+  const [inner, ...rest] = cast === '' ? nodesOf(node['children']) : [node['child']];
+  const [field, ...others] = isTime && isNode(inner) && rest.length === 0 ? leavesOf(origins, inner, scope) : [];
+  if (field === undefined || others.length > 0 || !isField(field)) return undefined;
+  const made = (v: string) =>
+    cast === '' ? `${call}(${v})` : `${node['try_cast'] === true ? 'TRY_' : ''}CAST(${v} AS ${cast})`;
+  const type = cast !== '' ? cast : call === 'to_timestamp' ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
+  return { ...field, type, of: made('v'), written: made(field.written) };
 }
 
 export const A_DAY = /^\d{4}-\d\d-\d\d$/;

@@ -1,7 +1,7 @@
 import { ApiError, IN_CORRECTED } from '../../../contract/errors.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
-import { together } from '../gate/value-uses.ts';
+import { together } from '../gate/text-casts.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as casts from '../sql/corrections/casts.ts';
 import * as clauses from '../sql/corrections/clauses.ts';

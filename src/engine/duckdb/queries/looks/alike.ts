@@ -46,6 +46,8 @@ export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
       const there = new Set(texts.map(({ text }) => text));
       // Whoever writes both means both.
       const others = new Set([...there].filter((text) => !known.includes(text)).map(nearText));
+      const beside = same.some(({ isNot }) => isNot) ? besideSaid(field.written, [...there], known) : undefined;
+      if (beside !== undefined) return beside;
       const missing = [...asked].filter((text) => !there.has(text) && others.has(nearText(text)));
       const isNowhere = async () => !(await isAny(field, `v IN (${missing.map(quoteText).join(', ')})`, data));
       return missing.length > 0 && (await isNowhere()) ? nearSaid(field, missing, data) : undefined;
@@ -53,6 +55,16 @@ export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
     return { kind: 'alike', samples: known.length === 0 ? [] : [{ field, types: [] }], said };
   });
 };
+
+/** Texts that look like those which a field has to be none of, and so stay. */
+function besideSaid(written: string, there: readonly string[], known: readonly string[]): string | undefined {
+  const own = new Map(known.map((text) => [plainText(text), text]));
+  const isOdd = (text: string) => (!PLAIN.test(text) || text.endsWith(' ')) && !known.includes(text);
+  const odd = there.find((text) => isOdd(text) && own.has(plainText(text)));
+  const other = odd === undefined ? undefined : own.get(plainText(odd));
+  if (odd === undefined || other === undefined) return undefined;
+  return `${written} also has ${quoteText(odd)}, which is not ${quoteText(other)} (${differenceOf(odd, other)}) and stays: ${alikeSql(written, [odd, other])} compares without that.`;
+}
 
 const keyOf = ({ written, table }: TextEquality) => `${table.workspace}.${table.name} ${written}`;
 

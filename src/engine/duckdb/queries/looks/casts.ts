@@ -1,6 +1,8 @@
 import { TEXT_SUCH_AS } from '../../../../contract/errors.ts';
+import { cut } from '../../../../contract/text.ts';
 import { isText, type Sources } from '../../gate/field-origins.ts';
-import type { TextCast } from '../../gate/value-uses.ts';
+import type { TextCast } from '../../gate/text-casts.ts';
+import type { TextField } from '../../gate/value-uses.ts';
 import { type Cast, isNumber, isTime } from '../../sql/corrections/casts.ts';
 import { hasDigit, nullsSaid, readingFor } from '../../sql/corrections/readings.ts';
 import { hasShortYear } from '../../sql/corrections/times.ts';
@@ -8,16 +10,23 @@ import { isMissing } from '../../sql/missing.ts';
 import { quoteText } from '../../sql/names.ts';
 import type { Look } from './look.ts';
 import { readingOf } from './readings.ts';
-import { type Data, type Sample, sampled } from './samples.ts';
+import { type Data, type Lost, lostOf, type Sample, sampled } from './samples.ts';
 
 /*
  * Casts of text that give something else than is meant, or NULL, for some of its values.
  */
 
 const CASTS_MAX = 3;
+const SHOWN_CHARS = 40;
 
-const textsIn = ({ sources, type }: TextCast): Sample[] =>
-  sources.fields.filter(isText).map((field) => ({ field, types: [type] }));
+const fieldsIn = ({ sources, of }: TextCast): TextField[] =>
+  sources.fields.filter(isText).map((field) => (of === undefined ? field : { ...field, of }));
+const textsIn = (cast: TextCast): Sample[] => fieldsIn(cast).map((field) => ({ field, types: [cast.type] }));
+/** What a cast is made of that is to be read in another way: the field, if functions change no more than its spelling. */
+const readIn = ({ written, type, of, sources }: TextCast): Cast => ({
+  operand: of === undefined ? written : (sources.fields[0]?.written ?? written),
+  type,
+});
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; nothing of words. */
 export const lostByCasts: Look = ({ casts }, { data }) =>
@@ -29,16 +38,27 @@ export const lostByCasts: Look = ({ casts }, { data }) =>
       samples: textsIn(cast),
       async said(texts) {
         const { written: operand, type, sources } = cast;
-        const asked: Cast = { operand, type };
+        const how = () => howToRead(readIn(cast), sources, data, true);
         for (const values of texts.map((some) => some.map(sampled))) {
           const lost = values.filter((one) => !one.isRead && hasDigit(one));
           if (isTime(type) && lost.some(({ text }) => hasShortYear(text))) return undefined;
-          if (lost.length > 0)
-            return `${nullsSaid(asked, values, lost)}.${await howToRead(asked, sources, data, true)}`;
+          if (lost.length > 0) return `${nullsSaid({ operand, type }, values, lost)}.${await how()}`;
+        }
+        for (const [at, field] of fieldsIn(cast).entries()) {
+          // Of a field of words none is a number.
+          const lost = texts[at]?.some(hasDigit) ? await lostOf(field, type, data) : undefined;
+          if (lost !== undefined && lost.count > 0) return `${rareSaid(operand, lost)}.${await how()}`;
         }
         return undefined;
       },
     }));
+
+function rareSaid(operand: string, { texts, count, documents }: Lost): string {
+  const [first = '', second] = texts.filter((text) => hasDigit({ text }));
+  const such = [first, second].flatMap((text) => (text === undefined ? [] : quoteText(cut(text, SHOWN_CHARS))));
+  const become = count === 1 ? 'value' : 'values';
+  return `${count.toLocaleString('en-US')} ${become} of ${operand} in the ${documents.toLocaleString('en-US')} documents become${count === 1 ? 's' : ''} NULL, such as ${such.join(' and ')}`;
+}
 
 /** Which values of a field a cast takes for days of the first century. */
 export const shortYears: Look = ({ casts }, { data }) =>
@@ -49,10 +69,10 @@ export const shortYears: Look = ({ casts }, { data }) =>
       kind: 'time',
       samples: textsIn(cast),
       async said(texts) {
-        const { written: operand, type, isTry, sources } = cast;
+        const { written: operand, isTry, sources } = cast;
         const taken = texts.flat().find(({ text }) => hasShortYear(text));
         if (taken === undefined) return undefined;
-        const how = await howToRead({ operand, type }, sources, data, isTry);
+        const how = await howToRead(readIn(cast), sources, data, isTry);
         return `${operand}${TEXT_SUCH_AS}${quoteText(taken.text)}, whose first number a cast takes for the year: years below 100 are wrong.${how}`;
       },
     }));
@@ -93,8 +113,8 @@ async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolea
     return '';
   if (reading.sql !== undefined) return ` ${isTry ? triedSql(reading.sql) : reading.sql} reads them.`;
   const how = reading.apart === undefined ? reading.ways : reading.said;
-  return how === undefined ? '' : ` ${how}`;
+  return how === undefined ? '' : ` ${isTry ? triedSql(how) : how}`;
 }
 
 /** Words among the values are to be NULL, as with the cast that there was. */
-const triedSql = (sql: string) => sql.replace(/^CAST/, 'TRY_CAST').replace(/\bstrptime\(/, 'try_strptime(');
+const triedSql = (sql: string) => sql.replace(/(^|: )CAST/g, '$1TRY_CAST').replace(/\bstrptime\(/g, 'try_strptime(');

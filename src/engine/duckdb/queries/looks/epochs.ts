@@ -41,8 +41,9 @@ export async function epochReading(use: EpochUse, data: Data): Promise<EpochRead
   const taken = unitTaken(call);
   const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
-  if (first === undefined || taken === undefined) return undefined;
+  if (taken === undefined) return undefined;
   const isOfText = fields.some(isText);
+  if (first === undefined) return await daysReading(use, data);
   if (second === undefined) {
     if (first.unit === taken) return undefined;
     const sql = epochCall(first.unit, written, isOfText);
@@ -60,6 +61,24 @@ export async function epochReading(use: EpochUse, data: Data): Promise<EpochRead
 export async function unitIn(fields: readonly Origin[], data: Data): Promise<Unit | undefined> {
   const [first, ...more] = await unitsOf(fields, undefined, data);
   return more.length === 0 ? first?.unit : undefined;
+}
+
+/** What to write for a call whose numbers are days such as 20240105; undefined: they are something else. */
+async function daysReading({ call, written, fields }: EpochUse, data: Data): Promise<EpochReading | undefined> {
+  const text = 'CAST(v AS VARCHAR)';
+  const isDay = `length(${text}) = 8 AND try_strptime(${text}, '%Y%m%d') BETWEEN TIMESTAMP '1900-01-01' AND TIMESTAMP '2100-01-01'`;
+  let example: unknown;
+  for (const field of fields) {
+    const [all, days, least] = await firstRow(field, data, ['count(*)', `count(*) FILTER (WHERE ${isDay})`, 'min(v)']);
+    if (all !== days) return undefined;
+    example ??= least;
+  }
+  if (example == null) return undefined;
+  const sql = `strptime(${fields.every(isText) ? written : `CAST(${written} AS VARCHAR)`}, '%Y%m%d')`;
+  return {
+    sql,
+    said: `${written} is days, such as ${String(example)}, and ${call} takes ${String(unitTaken(call))}${SINCE_1970}: ${sql} is the time.`,
+  };
 }
 
 /** The units of all that feeds a call, larger ones first; empty: none is clear. */

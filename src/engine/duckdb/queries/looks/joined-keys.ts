@@ -5,7 +5,8 @@ import type { Look } from './look.ts';
 import { type Data, fieldSql, ROWS_MAX, rowsOf, SOUGHT_ROWS } from './samples.ts';
 
 /*
- * Joins by texts that differ in their letter case, in spaces around them or in zeros before them, and so find nothing.
+ * Joins by texts that differ in their letter case, in spaces around them, in zeros before them or in punctuation, and so find
+ * less than is meant.
  */
 
 /** Values of which is asked how many the other side has. */
@@ -23,9 +24,14 @@ const WAYS: readonly ((x: string) => string)[] = [
   (x) => `lower(trim(${x}))`,
   (x) => `ltrim(trim(${x}), '0')`,
   (x) => `ltrim(lower(trim(${x})), '0')`,
+  (x) => `regexp_replace(lower(${x}), '[^\\pL\\pN]', '', 'g')`,
 ];
 
-const plain = (text: string) => text.trim().toLowerCase().replace(/^0+/, '');
+const plain = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replace(/^0+/, '');
 
 export const keys: Look = ({ joinedKeys }, { rows, data }) =>
   joinedKeys.map((pair) => ({
@@ -48,12 +54,22 @@ async function saidOf(pair: JoinedKeys, of: Origin, beside: Origin, data: Data):
   const found = ['v', ...WAYS.map((way) => way('v'))].map(
     (v) => `count(*) FILTER (WHERE ${v} IN (SELECT ${v} FROM r WHERE v IS NOT NULL))`,
   );
-  const sql = `WITH l AS (${values(of, ROWS_MAX)} LIMIT ${KEYS_MAX}), r AS MATERIALIZED (${values(beside, SOUGHT_ROWS)}) SELECT count(*), ${found.join(', ')} FROM l`;
-  const [counts = []] = await rowsOf(data.connection, sql);
+  const both = `WITH l AS MATERIALIZED (${values(of, ROWS_MAX)} LIMIT ${KEYS_MAX}), r AS MATERIALIZED (${values(beside, SOUGHT_ROWS)})`;
+  const [counts = []] = await rowsOf(data.connection, `${both} SELECT count(*), ${found.join(', ')} FROM l`);
   const [all = 0, same = 0, ...more] = counts.map(Number);
-  const at = more.findIndex((count) => count >= KEYS_MIN && count >= all * NEARLY_ALL);
+  const most = Math.max(...more);
+  const at = more.indexOf(most);
   const way = WAYS[at];
-  if (way === undefined || same >= all * FEW) return undefined;
+  if (way === undefined || most < KEYS_MIN || most < all * NEARLY_ALL || most <= same) return undefined;
+  const isLoose = at === WAYS.length - 1;
+  if (same >= all * FEW || isLoose) {
+    // Keys that would be the same then may be others.
+    const isOne = ['r', ...(isLoose ? ['l'] : [])].map(
+      (side) => `(SELECT count(*) = count(DISTINCT ${way('v')}) FROM ${side})`,
+    );
+    const [[areApart] = []] = await rowsOf(data.connection, `${both} SELECT ${isOne.join(' AND ')}`);
+    if (areApart !== true) return undefined;
+  }
   return `${FORMS[pair.by](pair, (x) => x)} finds ${same} of ${all} values that were looked at, and ${FORMS[pair.by](pair, way, 'ON ')} finds ${more[at]}.`;
 }
 

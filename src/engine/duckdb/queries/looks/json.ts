@@ -3,7 +3,7 @@ import { foldName, quoteText } from '../../sql/names.ts';
 import { INTEGER_IDS } from '../../sql/type-kinds.ts';
 import type { Typed } from '../../values/typed-json.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
-import { misorderOf, orderSample } from './orders.ts';
+import { misorderOf, ofNumber, orderSample } from './orders.ts';
 import type { SeenText } from './samples.ts';
 
 /*
@@ -17,14 +17,16 @@ export const json: Look = (uses, { values }) =>
 
 /** Of the text of JSON, which is put in order as a field of text may be. */
 function textQuestion(
-  { source, written = '' }: JsonUse,
+  { source, written = '', number }: JsonUse,
   text: Exclude<JsonUse['text'], undefined>,
   values: Asked['values'],
 ): Question[] {
   const other = otherText(text.other, values);
   if (source === undefined || (text.other !== undefined && (other === undefined || !/\d/.test(other)))) return [];
   const sample = { ...orderSample(source), within: source.within, isText: true };
-  return [{ kind: 'order', samples: [sample], said: ([texts = []]) => misorderOf(written, texts, other)?.said }];
+  return [
+    { kind: 'order', samples: [sample], said: ([texts = []]) => ofNumber(misorderOf(written, texts, other), number) },
+  ];
 }
 
 function questionOf(use: JsonUse, values: Asked['values']): Question {

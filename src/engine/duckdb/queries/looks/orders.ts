@@ -19,11 +19,11 @@ export const orders: Look = (uses, { values, data }) =>
     return [
       {
         kind: 'order',
-        samples: [{ ...orderSample(order), ...(order.of !== undefined && { of: order.of }) }],
+        samples: [orderSample(order)],
         said([texts = []]) {
           const found = misorderOf(order.written, texts, other);
           return found === undefined || order.beside === undefined
-            ? found?.said
+            ? ofNumber(found, order.number)
             : besideSaid(order, order.beside, found, data);
         },
       },
@@ -38,6 +38,10 @@ export function misorderOf(written: string, texts: readonly SeenText[], other?: 
   const values = texts.map(({ text, reads: [isNumber = false, isTime = false] }) => ({ text, isNumber, isTime }));
   return misordered(written, values, other);
 }
+
+/** What is said of an order; `number`: what the texts are made of, if that is a number, as SQL. */
+export const ofNumber = (found: Misordered | undefined, number: string | undefined): string | undefined =>
+  number === undefined ? found?.said : found?.said.replace(found.sql ?? '', () => number);
 
 /** What is said of an order of values that come from more than one field: what reads them is asked of all of these. */
 async function besideSaid(

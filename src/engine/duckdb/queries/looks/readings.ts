@@ -6,7 +6,7 @@ import { hasDigit, type Reading, readingFor, type Sampled, unclearReading } from
 import { quoteName, quoteText } from '../../sql/names.ts';
 import { sqlPath } from '../../sql/references.ts';
 import { fieldName } from '../../sql/syntax-hints.ts';
-import { type Data, engineType, rowsOf, sampled, textsOf } from './samples.ts';
+import { type Data, engineType, lostOf, rowsOf, sampled, textsOf } from './samples.ts';
 
 /*
  * How a cast of text has to be, by the values of every field that feeds it: what the fields of a UNION, a join or a
@@ -53,6 +53,11 @@ export async function readingOf(
     const values = (seen[at] ?? []).map(sampled).filter(({ text }) => !isLeftOut(text));
     return { field, values };
   });
+  // What few have decides, too.
+  for (const { field, values } of sampledOf.filter(({ values }) => values.every(({ isRead }) => isRead))) {
+    const { texts = [] } = (values.some(hasDigit) && (await lostOf(field, cast.type, data))) || {};
+    values.push(...texts.filter((text) => !isLeftOut(text)).map((text) => ({ text, isRead: false })));
+  }
   const some = sampledOf.filter(({ values }) => values.length > 0);
   if (failing !== undefined && sampledOf.every(({ values }) => values.every(({ isRead }) => isRead))) {
     const [first = sampledOf[0]] = some;

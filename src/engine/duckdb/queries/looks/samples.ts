@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { answerOf } from '../../connections/answers.ts';
 import { resume } from '../../connections/sessions.ts';
 import type { Place } from '../../gate/field-origins.ts';
+import type { TextField } from '../../gate/value-uses.ts';
 import { isTime } from '../../sql/corrections/casts.ts';
 import type { Sampled } from '../../sql/corrections/readings.ts';
 import { SHORT_YEAR } from '../../sql/corrections/times.ts';
@@ -50,9 +51,7 @@ export interface SeenText {
 
 /** A field whose texts are read, and the types to which casts are tried. */
 export interface Sample {
-  field: Place;
-  /** What is read of a value that is called `v`, as SQL. */
-  of?: string;
+  field: TextField;
   /** The path of what is read within the field, which holds JSON: the texts are those of JSON. */
   within?: string;
   /** Whether these are without the quotes that JSON has around a text. */
@@ -109,18 +108,48 @@ export async function nearTexts(
   return (await rowsOf(connection, sql)).map(([text, count]) => ({ text: String(text), count: Number(count) }));
 }
 
-/** Documents of which one is looked for whose field meets a condition: of a column that is cheap. */
+/** Documents all of whose values are looked at: without LIMIT, which takes ten times as long, that costs what a query's own cast does. */
+const ALL_ROWS_MAX = 1_000_000;
+const LOST_MAX = 100;
+
+/** How many documents there are, if these are so few that all are looked at; undefined: more, or of lists. */
+async function fewDocuments({ table, path }: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
+  if (path.includes(ITEM)) return undefined;
+  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${viewOf(table)}`);
+  const documents = Number(count ?? 0);
+  return documents === 0 || documents > ALL_ROWS_MAX ? undefined : documents;
+}
+
+/** What a cast makes NULL of the values of all documents. */
+export interface Lost {
+  /** Different texts, those with a digit first. */
+  texts: string[];
+  /** The values with a digit. */
+  count: number;
+  documents: number;
+}
+
+/** Which values of a field a cast to a type makes NULL; undefined: none, or there are too many documents to look at all. */
+export async function lostOf(field: TextField, type: string, { connection, viewOf }: Data): Promise<Lost | undefined> {
+  // What functions make of each value takes several times as long.
+  const documents = field.of === undefined ? await fewDocuments(field, { connection, viewOf }) : undefined;
+  if (documents === undefined) return undefined;
+  const lost = `v IS NOT NULL AND TRY_CAST(v AS ${engineType(type)}) IS NULL`;
+  const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, viewOf(field.table))}) WHERE ${lost} GROUP BY ALL`;
+  const sql = `SELECT v, sum(n) FILTER (WHERE d) OVER () FROM (${texts}) ORDER BY d DESC, v LIMIT ${LOST_MAX}`;
+  const rows = await rowsOf(connection, sql);
+  if (rows.length === 0) return undefined;
+  return { texts: rows.map(([text]) => String(text)), count: Number(rows[0]?.[1] ?? 0), documents };
+}
+
+/** Documents of which one is looked for whose field meets a condition, where there are too many to look at all. */
 export const SOUGHT_ROWS = 200_000;
 
-/** Whether the field of one of so many documents meets a condition on `v`. */
-export async function isAny(
-  { table, path }: Place,
-  condition: string,
-  { connection, viewOf }: Data,
-  rows = SOUGHT_ROWS,
-): Promise<boolean> {
-  const values = fieldSql(path, viewOf(table), rows);
-  return (await rowsOf(connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
+/** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of a million. */
+export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
+  const isAll = rows === undefined && (await fewDocuments(field, data)) !== undefined;
+  const values = valuesSql(field, data.viewOf(field.table), isAll ? undefined : (rows ?? SOUGHT_ROWS));
+  return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
 /** The rows of a SELECT; none if it fails. */
@@ -142,16 +171,16 @@ async function readTexts(
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const most = Math.max(...samples.map(({ types }) => types.length));
-  const selects = samples.map(({ field: { table, path }, types, of, within, isText = false }, at) => {
+  const selects = samples.map(({ field, types, within, isText = false }, at) => {
     const reads = types.map(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
     const columns = [at, `v[:${TEXT_CHARS_MAX}]`, ...reads, ...Array<string>(most - reads.length).fill('NULL')];
-    const field = fieldSql(path, view(table), rows);
+    const values = valuesSql(field, view(field.table), rows);
     const from =
       within === undefined
-        ? `SELECT ${of ?? 'v'} AS v FROM (${field})`
-        : `SELECT CAST(TRY_CAST(v AS JSON)${isText ? '->>' : '->'}${quoteText(within)} AS VARCHAR) AS v FROM (${field})`;
+        ? values
+        : `SELECT CAST(TRY_CAST(v AS JSON)${isText ? '->>' : '->'}${quoteText(within)} AS VARCHAR) AS v FROM (${values})`;
     return `(SELECT ${columns.join(', ')} FROM (${from}) WHERE v IS NOT NULL LIMIT ${VALUES_MAX})`;
   });
   const found: SeenText[][] = samples.map(() => []);
@@ -161,10 +190,17 @@ async function readTexts(
   return found;
 }
 
-/** The SELECT of a field's values as `v`, of the first documents. */
-export function fieldSql(path: readonly string[], view: string, rows: number): string {
+/** The SELECT of what is read of a field's values as `v`. */
+function valuesSql({ path, of }: TextField, view: string, rows?: number): string {
+  const values = fieldSql(path, view, rows);
+  return of === undefined ? values : `SELECT ${of} AS v FROM (${values})`;
+}
+
+/** The SELECT of a field's values as `v`, of the first documents; default: of all. */
+export function fieldSql(path: readonly string[], view: string, rows?: number): string {
   const [first = '', ...rest] = path;
-  let from = `(SELECT ${quoteName(first)} AS v FROM ${view} LIMIT ${path.includes(ITEM) ? Math.ceil(rows / LIST_COST) : rows})`;
+  const limit = rows === undefined ? '' : ` LIMIT ${path.includes(ITEM) ? Math.ceil(rows / LIST_COST) : rows}`;
+  let from = `(SELECT ${quoteName(first)} AS v FROM ${view}${limit})`;
   let steps = '';
   for (const step of rest) {
     if (step === ITEM) from = `(SELECT unnest(v${steps}) AS v FROM ${from})`;

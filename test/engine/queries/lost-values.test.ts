@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+const ROWS = 3_000;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+  await engine.commit([
+    { do: 'createCollection', table: 'f', workspace: 'commons', name: 'fees', recognizeTimes: false },
+    { do: 'createCollection', table: 's', workspace: 'commons', name: 'several', recognizeTimes: false },
+    { do: 'createCollection', table: 'r', workspace: 'commons', name: 'rare', recognizeTimes: false },
+  ]);
+  const fees = ['585,05', '1.895,83', '650,75', '1.200,00'];
+  const documents = fees.map((fee, n) =>
+    doc(`${n}`, { fee, n, of: { n: [9, 99, 299, 7][n] ?? 0 }, mixed: `${fee} EUR` }),
+  );
+  await engine.addDocuments('f', documents);
+  const several = [
+    {
+      inv: 'RE-2024-99',
+      took: '9m 52s',
+      week: '2024-W9',
+      score: '9/10',
+      line: '030-1234',
+      size: '1.5 x 2',
+      room: 'Room 9, 1st',
+    },
+    {
+      inv: 'RE-2024-498',
+      took: '1h 2m 3s',
+      week: '2024-W10',
+      score: '10/10',
+      line: '0171-5',
+      size: '1.25 x 2',
+      room: 'Room 10, 2nd',
+    },
+    {
+      inv: 'RE-2023-500',
+      took: '2h 0m 1s',
+      week: '2024-W11',
+      score: '7/10',
+      line: '089-55',
+      size: '10.5 x 2',
+      room: 'Room 8, 1st',
+    },
+  ];
+  await engine.addDocuments(
+    's',
+    several.map((one, n) => doc(`${n}`, one)),
+  );
+  const late = [
+    { amount: 'n/a', day: '2024-02-30', word: 'x1' },
+    { amount: '1,500.00', day: '5/1/2024', word: 'x' },
+  ];
+  const amounts = Array.from({ length: ROWS }, (_, n) => ({ amount: `${n % 100}`, day: '2024-01-02', word: 'x' }));
+  await engine.addDocuments(
+    'r',
+    [...amounts, ...late].map((one, n) => doc(`${n}`, one)),
+  );
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings;
+const READS_FEE = "TRY_CAST(replace(regexp_replace(fee, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE) reads them.";
+
+test.each([
+  ["sum(TRY_CAST(replace(fee, ',', '.') AS DOUBLE))", "such as '1.895.83' and '1.200.00'"],
+  ["sum(TRY_CAST(regexp_replace(lower(trim(fee)), '[^0-9,]', '', 'g') AS DOUBLE))", "such as '585,05' and '1895,83'"],
+  ["count(*) FILTER (TRY_CAST(translate(fee, ',', '.') AS DOUBLE) > 500)", "such as '1.895.83' and '1.200.00'"],
+  ["sum(x) FROM (SELECT TRY_CAST(replace(fee, ',', '.') AS DOUBLE) AS x", "such as '1.895.83' and '1.200.00'"],
+])('what a cast of an expression makes NULL: %s', async (item, such) => {
+  const [said, ...more] = await warningsOf(`SELECT ${item} FROM fees${item.includes('FROM') ? ')' : ''}`);
+  expect(more).toEqual([]);
+  expect(said).toContain(`${such}. ${READS_FEE}`);
+});
+
+test.each([
+  "SELECT sum(TRY_CAST(replace(replace(fee, '.', ''), ',', '.') AS DOUBLE)) FROM fees",
+  "SELECT sum(TRY_CAST(regexp_extract(mixed, '^[0-9]+') AS INT)) FROM fees",
+  "SELECT count(*) FROM fees WHERE TRY_CAST(replace(fee, ',', '.') AS DOUBLE) IS NULL",
+  "SELECT sum(coalesce(TRY_CAST(fee AS DOUBLE), TRY_CAST(replace(fee, ',', '.') AS DOUBLE))) FROM fees",
+  'SELECT sum(TRY_CAST(n::VARCHAR AS DOUBLE)) FROM fees',
+  "SELECT sum(TRY_CAST(replace(amount, ',', '') AS DOUBLE)) FROM rare",
+  'SELECT count(TRY_CAST(word AS DOUBLE)) FROM rare',
+])('nothing that is lost: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
+
+test('of what few documents have, all are counted', async () => {
+  const documents = (ROWS + 2).toLocaleString('en-US');
+  expect(await warningsOf('SELECT sum(TRY_CAST(amount AS DOUBLE)) FROM rare')).toEqual([
+    `1 value of amount in the ${documents} documents becomes NULL, such as '1,500.00'. TRY_CAST(regexp_replace(amount, '[^0-9.+-]', '', 'g') AS DOUBLE) reads them.`,
+  ]);
+  const [ofDays = ''] = await warningsOf('SELECT max(TRY_CAST(day AS DATE)) FROM rare');
+  expect(ofDays).toContain(`2 values of day in the ${documents} documents become NULL, such as '2024-02-30' and `);
+  const sql = /If the day is first: (.*); if/.exec(ofDays)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT max(${sql}) FROM rare` })).rows).toEqual([['2024-01-05']]);
+});
+
+test('SQL that is offered reads also those that few documents have', async () => {
+  const error = await engine.query({ sql: 'SELECT sum(amount) FROM rare' }).catch((thrown: unknown) => thrown);
+  const { details } = error as { details: { correctedSql: string } };
+  const { rows } = await engine.query({ sql: details.correctedSql });
+  expect(rows).toEqual([[(ROWS / 100) * 4_950 + 1_500]]);
+});
+
+test.each([
+  ["max(replace(fee, '.', ''))", "'1895,83' comes before '585,05'. As a number: CAST(replace(regexp_replace(replace("],
+  ["max(of->>'n')", "(of->>'n') is text, ordered as text: '299' comes before '7'. As a number: of.n."],
+  ["max(json_extract_string(of, '$.n'))", "'299' comes before '7'. As a number: of.n."],
+  ["count(*) FILTER (of->>'n' > '99')", "'299' comes before '7'. As a number: of.n."],
+  ['max(CAST(of.n AS VARCHAR))', 'CAST(of.n AS VARCHAR) is text, ordered as text: '],
+])('text that a statement makes and puts in order: %s', async (item, said) => {
+  expect(await warningsOf(`SELECT ${item} FROM fees`)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  ['inv', 'RE-2024-498'],
+  ['took', '2h 0m 1s'],
+  ['week', '2024-W11'],
+  ['score', '10/10'],
+])('the order of text of several numbers: %s', async (field, most) => {
+  const [said = '', ...more] = await warningsOf(`SELECT max(${field}) FROM several`);
+  expect(more).toEqual([]);
+  const sql = /(?:By its numbers|As a length of time): (.*)\.$/.exec(said)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT max_by(${field}, ${sql}) FROM several` })).rows).toEqual([[most]]);
+});
+
+test('conditions beside text of several numbers', async () => {
+  const beside = (condition: string) => warningsOf(`SELECT count(*) FROM several WHERE ${condition}`);
+  expect(await beside("took > '2h'")).toEqual([
+    expect.stringContaining('As a length of time: CAST(took AS INTERVAL).'),
+  ]);
+  expect(await beside("inv > 'RE-2024-100'")).toEqual([expect.stringContaining('By its numbers: ')]);
+  expect(await beside("inv > 'x' OR took > 'a' OR line > '030-9' OR size > '1.5' OR room > 'Room 9'")).toEqual([]);
+});
+
+test('a day that ends what is made a time of, and texts beside those that are left out', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'w', workspace: 'commons', name: 'whole', recognizeTimes: false },
+  ]);
+  const seconds = [1_709_164_800, 1_709_200_000, 1_709_250_000, 1_706_745_600];
+  const documents = seconds.map((s, n) => ({ s, t: new Date(s * 1_000).toISOString(), team: n === 1 ? 'IT ' : 'IT' }));
+  await engine.addDocuments(
+    'w',
+    documents.map((one, n) => doc(`${n}`, one)),
+  );
+  const beside = (condition: string) => warningsOf(`SELECT count(*) FROM whole WHERE ${condition}`);
+  for (const x of ['to_timestamp(s)', 'CAST(t AS TIMESTAMP)'])
+    expect(await beside(`${x} BETWEEN '2024-02-01' AND '2024-02-29'`)).toEqual([
+      `${x} up to '2024-02-29' ends at its first moment, and leaves out the rest of that day: ${x} < '2024-03-01' has all of it.`,
+    ]);
+  expect(await beside("to_timestamp(s) BETWEEN '2024-02-01' AND '2024-03-15' OR t::DATE <= '2024-02-29'")).toEqual([]);
+  const stays = "team also has 'IT ', which is not 'IT' (spaces around) and stays: trim(team) compares without that.";
+  expect(await beside("team NOT IN ('IT', 'HR')")).toEqual([stays]);
+  expect(await beside("team <> 'IT'")).toEqual([stays]);
+  expect(await beside("team NOT IN ('IT', 'IT ') OR trim(team) <> 'IT'")).toEqual([]);
+});
