@@ -12,6 +12,7 @@ import { readCsvSettings } from '../ingest/csv-format.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
+import { renamedLook } from './renamed.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
 interface LoadInput {
@@ -48,9 +49,11 @@ export async function load(
     return sampleResult(await sampled);
   }
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const renamed = await renamedLook(ctx, collection);
   const loading = isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
+  outcome.warnings.push(...(await renamed(outcome)));
   return resultOf(outcome);
 }
 
