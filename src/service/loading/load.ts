@@ -53,7 +53,12 @@ export async function load(
   const loading = isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
-  outcome.warnings.push(...(await renamed(outcome)));
+  const otherNames = await renamed(outcome);
+  outcome.warnings.push(...otherNames);
+  await keepNotes(ctx, collection, {
+    ...outcome,
+    lasting: [...outcome.lasting, ...otherNames.map((text) => ({ text }))],
+  });
   return resultOf(outcome);
 }
 
@@ -78,7 +83,26 @@ async function repeatWarnings(
   return [`${JSON.stringify(cut(idField, 100))} is not unique: ${some} ${rows} replaced others of this file.`];
 }
 
-function resultOf({ refused, withoutId, refusedCount, repeated: _, ...rest }: LoadOutcome): LoadResult {
+/** Keeps what is told of the documents for those who ask later; what was told of documents that are gone goes with them. */
+async function keepNotes(
+  { engine, usage }: CallContext,
+  collection: CollectionRecord,
+  { lasting, added, replaced }: LoadOutcome,
+): Promise<void> {
+  const isKnown = usage.of(collection).notes.length > 0;
+  if (lasting.length === 0 && (!isKnown || added + replaced === 0)) return;
+  const isAll = isKnown && (await engine.stats(collection.table)).docCount <= added + replaced;
+  usage.noted(collection, lasting, isAll);
+}
+
+function resultOf({
+  refused,
+  withoutId,
+  refusedCount,
+  repeated: _,
+  lasting: _lasting,
+  ...rest
+}: LoadOutcome): LoadResult {
   return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
 }
 
