@@ -2,7 +2,7 @@ import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { fieldsAddressed, otherIdsHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, otherArgumentHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -108,8 +108,8 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
       `whether some of its entries after number ${entries} are in too is not known: if they have no _id, count the documents first`,
     );
   }
-  const otherIds = otherIdsHint(load);
-  if (otherIds !== undefined) return [...texts, otherIds];
+  const other = otherArgumentHint(load);
+  if (other !== undefined) return [...texts, other];
   texts.push(
     `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
   );
