@@ -103,7 +103,11 @@ export function openUsage(catalog: Catalog, log: Logger, delayMs = STORE_DELAY_M
     },
     noted(collection, notes, isAll) {
       const at = new Date().toISOString();
-      const fresh = notes.map(({ text, where }) => ({ at, text: cut(text, NOTE_CHARS_MAX), ...(where && { where }) }));
+      const fresh = notes.map(({ text, where }) => ({
+        at,
+        text: cut(text, NOTE_CHARS_MAX),
+        ...(where && where.length <= NOTE_CHARS_MAX && { where }),
+      }));
       const before = (isAll ? [] : of(collection).notes).filter((one) => fresh.every(({ text }) => text !== one.text));
       set(collection, { notes: [...before, ...fresh].slice(-NOTES_MAX) });
     },

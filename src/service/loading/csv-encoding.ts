@@ -7,7 +7,8 @@ import { inWestern, isUtf8SoFar, WesternLook } from './western.ts';
 
 type Decoder = InstanceType<typeof TextDecoder>;
 
-const WORD = /\p{L}*[\u0080-\uffff]\p{L}*/u;
+const LETTERS = /\p{L}+/gu;
+const ABROAD = /[\u0080-\uffff]/;
 const CHARS_SHOWN = 40;
 /** With so many nothing is decided by where a piece ends. */
 const HELD_BYTES = 64 * 1024;
@@ -46,7 +47,9 @@ export class GuessedEncoding {
 }
 
 function noteOf(text: string): string {
-  const word = cut(WORD.exec(text)?.[0] ?? '', CHARS_SHOWN);
+  const at = text.search(ABROAD);
+  const words = text.slice(Math.max(0, at - CHARS_SHOWN), at + CHARS_SHOWN).match(LETTERS) ?? [];
+  const word = cut(words.find((one) => ABROAD.test(one)) ?? '', CHARS_SHOWN);
   return `The file is not UTF-8 and was read as windows-1252, such as ${JSON.stringify(word)}; if that is wrong, load it anew with its "encoding" in "format_params".`;
 }
 
