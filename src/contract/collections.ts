@@ -81,6 +81,7 @@ export const Collection = resource({
   status: z.string().describe('CREATED, READY or DELETED'),
   sources: z.array(Source),
   stats: CollectionStats,
+  load_notes: z.array(z.string()).describe('What loads told of its rows, by day; absent: nothing'),
   retention_secs: z.int().describe('Documents older than this, by event time, are purged'),
   recognize_times: z.boolean().describe('Whether text that is an ISO 8601 date or time is DATE or TIMESTAMP in SQL'),
   event_time_info: EventTimeInfo.describe('Absent if documents have their _event_time themselves'),

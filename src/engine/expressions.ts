@@ -30,6 +30,9 @@ export interface Expressions {
    */
   readTimes(texts: readonly string[], format: TimeFormat): Promise<(bigint | null)[]>;
 
+  /** The patterns that may read all of some texts as times, as far as their spelling tells: several if day and month are not clear. */
+  timeFormats(texts: readonly string[]): string[];
+
   /**
    * As `evaluate`, for several expressions over the same parameters, computed together: a row has the values of all of
    * them, in order, or an error as soon as one of them fails.

@@ -81,7 +81,8 @@ export class SheetTable {
     for (const column of columns) if (column >= this.#leading) names[column - this.#leading] = this.#nameOf(column);
     // Columns that are empty have no name.
     const dense = Array.from(names, (name) => name ?? '');
-    return tableNotes(this.#look.seen({ names: dense, header: undefined, place: 'row' }, this.failure === undefined));
+    const seen = this.#look.seen({ names: dense, header: undefined, place: 'row' }, this.failure === undefined);
+    return tableNotes(seen).map(({ text }) => text);
   }
 
   /** The name of a column, as SQL and warnings have it. */

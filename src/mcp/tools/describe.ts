@@ -110,6 +110,7 @@ export async function describeCollection(
       ...(about.description ? { description: about.description } : {}),
       ...(about.collections === undefined ? {} : { alias_of: about.collections }),
       ...(about.recognizeTimes === true ? { recognize_times: true } : {}),
+      ...(about.loadNotes ? { load_notes: visibleValue(about.loadNotes) } : {}),
       basis: basisOf(documents.length, total, figures.size > 0),
       columns: ['path', 'type', 'present', 'distinct', 'range or examples (all, if as many as distinct)'],
       rows: visibleValue(rows),
@@ -180,6 +181,8 @@ interface About {
   /** Number of documents, if the service has counted them. */
   documents?: number | null | undefined;
   recognizeTimes?: boolean | null | undefined;
+  /** What loads told of its rows. */
+  loadNotes?: readonly string[] | null | undefined;
   /** For an alias: the collections behind it. */
   collections?: readonly string[] | undefined;
 }
@@ -194,8 +197,9 @@ async function readAbout(
       description,
       stats,
       recognize_times: recognizeTimes,
+      load_notes: loadNotes,
     } = await client.getCollection({ workspace, collection }, { signal });
-    return { description, documents: stats?.doc_count, recognizeTimes };
+    return { description, documents: stats?.doc_count, recognizeTimes, loadNotes };
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
     const alias = await client.getAlias({ workspace, alias: collection }, { signal }).catch(() => undefined);

@@ -142,8 +142,11 @@ function rangesText(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
 }
 
-/** What to do where a load stopped since the file has ids that are no text. */
-export function otherIdsHint({ failed }: Pick<Load, 'failed'>): string | undefined {
+/** What to do where a load stopped since the file has ids that are no text, or times of another format. */
+export function otherArgumentHint({ failed, target }: Pick<Load, 'failed' | 'target'>): string | undefined {
+  // That of a collection stays.
+  if (target.isMissing && failed.some((one) => one.error.includes('; it has the format "%')))
+    return 'the times have another format, which the reason names: call again with "event_time": {"field": its name, "format": that one, "time_zone": where they were written}';
   const error = failed.find((one) => one.error.includes('"_id" must be a string'))?.error;
   if (error === undefined) return undefined;
   const [what, takes] = /and is (?:an object|a list);/.test(error)
@@ -161,8 +164,8 @@ function stopHint(stoppedLoad: Load, inside: number): string[] {
     `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
   ];
   if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
-  const otherIds = otherIdsHint(stoppedLoad);
-  if (otherIds !== undefined) return [...texts, otherIds];
+  const other = otherArgumentHint(stoppedLoad);
+  if (other !== undefined) return [...texts, other];
   const first = isBroken === true ? 'correct the file behind them and ' : '';
   const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
   const from = entries > 0 ? ` with "skip": ${entries}` : '';

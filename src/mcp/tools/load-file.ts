@@ -54,20 +54,21 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
     );
   };
   tell(0, 0);
-  for (const [index, { found, target }] of plan.entries()) {
+  for (const [index, { found, target, refused }] of plan.entries()) {
     const load = newLoad(target, shared, plan.length > 1 ? found.name : undefined);
     const one: LoadedFile = { found, load, facts: undefined };
     try {
+      if (refused !== undefined) throw refused;
       one.facts = await loadOne(context, one, { ...input, skip: index === 0 ? (input.skip ?? 0) : 0 }, tell);
     } catch (error) {
       const { code, message } = toApiError(error);
       const isBroken = code === 'invalid_input' || code === 'not_found';
-      const goesOn = input.on_error === 'skip' && isBroken && plan.length > 1;
+      const goesOn = isBroken && plan.length > 1;
       if (loaded.length === 0 && !goesOn) throw plan.length === 1 ? error : named(error, found.name);
       load.stopped = { why: message, isUnsure: false, isBroken };
     }
     loaded.push(one);
-    if (endsCall(load, input)) break;
+    if (endsCall(load)) break;
     bytesBefore += found.bytes;
     insideBefore += insideOf(load);
   }

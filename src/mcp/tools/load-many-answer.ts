@@ -2,7 +2,7 @@ import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { fieldsAddressed, otherIdsHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, otherArgumentHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -28,8 +28,8 @@ export async function presentLoads(
   input: LoadInput,
 ): Promise<Fenced> {
   const { collections, left, addressed } = await collectionsOf(context, loaded);
-  const stopped = loaded.find(({ load }) => endsCall(load, input));
-  const broken = loaded.filter(({ load }) => load.stopped !== undefined && !endsCall(load, input));
+  const stopped = loaded.find(({ load }) => endsCall(load));
+  const broken = loaded.filter(({ load }) => load.stopped !== undefined && !endsCall(load));
   const notLoaded = plan.slice(loaded.length).map(({ found }) => found.name);
   const failures = sum(loaded, ({ load }) => load.failures);
   const inside = sum(loaded, ({ load }) => insideOf(load));
@@ -69,7 +69,8 @@ export async function presentLoads(
       ...stopHints(stopped, inside),
       ...(broken.length > 0
         ? [
-            'broken_files could not be read to their end, and what is in of them stays: correct and load them by themselves',
+            `broken_files are not loaded to their end, and what is in of them stays: do what each error says, and load them by themselves${broken.some(({ load }) => load.entries > 0) ? ', with their "skip"' : ''}${failures > 0 && input.on_error !== 'skip' ? '; "on_error": "skip" leaves out what is refused' : ''}`,
+            ...new Set(broken.flatMap(({ load }) => otherArgumentHint(load) ?? [])),
           ]
         : []),
       ...(failures > 0 ? ['what failed is not in'] : []),
@@ -92,14 +93,19 @@ function fileWarnings(loaded: readonly LoadedFile[]): string[] {
 }
 
 function brokenFile({ found, load }: LoadedFile): object {
-  return { file: found.name, error: cutText(load.stopped?.why ?? '', REASON_CHARS_MAX), documents_in: insideOf(load) };
+  return {
+    file: found.name,
+    error: cutText(load.stopped?.why ?? '', REASON_CHARS_MAX),
+    documents_in: insideOf(load),
+    ...(load.entries > 0 ? { skip: load.entries } : {}),
+  };
 }
 
 function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
   if (stopped?.load.stopped === undefined) return [];
   const { load } = stopped;
   const { entries } = load;
-  const { isUnsure, isBroken } = stopped.load.stopped;
+  const { isUnsure } = stopped.load.stopped;
   const texts = [
     `the load stopped in the file that stopped_in names; ${inside.toLocaleString('en-US')} documents are in and stay`,
   ];
@@ -108,11 +114,7 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
       `whether some of its entries after number ${entries} are in too is not known: if they have no _id, count the documents first`,
     );
   }
-  const otherIds = otherIdsHint(load);
-  if (otherIds !== undefined) return [...texts, otherIds];
-  texts.push(
-    `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
-  );
+  texts.push(`to go on, call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}`);
   return texts;
 }
 

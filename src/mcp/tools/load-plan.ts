@@ -11,6 +11,8 @@ import type { ToolContext } from './tool.ts';
 export interface Planned {
   found: FoundFile;
   target: Target;
+  /** Why it cannot be loaded. */
+  refused?: ApiError;
 }
 
 /** The files, folders and patterns of the argument: a JSON list of them may be sent as text. */
@@ -22,8 +24,8 @@ export function pathsIn(path: LoadInput['path']): readonly string[] {
 }
 
 /**
- * The files from that of `from` on, each with its collection: `collection`, or else one named after the file. Throws
- * `invalid_input` if two files would have the same one without `collection`.
+ * The files from that of `from` on, each with its collection: `collection`, or else one named after the file. Files that
+ * would have the same one without `collection` are refused; throws `invalid_input` if there are no others.
  */
 export function planOf(files: readonly FoundFile[], input: LoadInput): Planned[] {
   const targets = new Map<string, Planned>();
@@ -32,13 +34,18 @@ export function planOf(files: readonly FoundFile[], input: LoadInput): Planned[]
     // Names that differ only in letter case are one to the service.
     const key = collection.toLowerCase();
     const before = targets.get(key);
-    if (before !== undefined && input.collection === undefined) throw alike(before, found);
     const workspace = input.workspace ?? DEFAULT_WORKSPACE;
     const target = before?.target ?? { workspace, collection, isMissing: false, before: 0 };
-    const planned = { found, target };
+    const planned: Planned = { found, target };
+    if (before !== undefined && input.collection === undefined) {
+      planned.refused = alike(before, found);
+      before.refused ??= planned.refused;
+    }
     if (before === undefined) targets.set(key, planned);
     return planned;
   });
+  const [first] = all;
+  if (first?.refused !== undefined && all.every(({ refused }) => refused !== undefined)) throw first.refused;
   return all.slice(indexOf(files, input.from));
 }
 

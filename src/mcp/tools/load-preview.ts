@@ -78,6 +78,7 @@ export async function previewOf(
     context.signal?.throwIfAborted();
     let one: Record<string, unknown>;
     try {
+      if (planned.refused !== undefined) throw planned.refused;
       one = await previewed(context, planned, input, each);
     } catch (error) {
       if (plan.length === 1) throw error;

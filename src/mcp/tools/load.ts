@@ -2,7 +2,6 @@ import { refusalOf } from '../../contract/documents.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
-import type { LoadInput } from './load-arguments.ts';
 
 /** The state of a load while it runs. */
 
@@ -102,9 +101,9 @@ export function fail(load: Load, at: number, id: string | null, error: unknown):
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
 }
 
-/** Whether no other file is loaded after this one. */
-export function endsCall({ stopped }: Load, { on_error: onError }: LoadInput): boolean {
-  return stopped !== undefined && (onError !== 'skip' || stopped.isBroken !== true);
+/** Whether no other file is loaded after this one: what is wrong with a file says nothing of the others. */
+export function endsCall({ stopped }: Load): boolean {
+  return stopped !== undefined && stopped.isBroken !== true;
 }
 
 /** Documents of the load that are in. */

@@ -3,6 +3,7 @@ import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { oneLine } from '../answer-text.ts';
 import type { Fenced } from '../fence.ts';
 import { presentList } from '../results.ts';
+import { cutText } from '../room.ts';
 import { straysOf } from './field-strays.ts';
 import { fieldValues, type Table } from './field-values.ts';
 import { fieldsText } from './fields-text.ts';
@@ -33,6 +34,7 @@ const STRAY_CHARS_MAX = 24;
 /** More collections are not listed. */
 const LISTED_MAX = 500;
 const DESCRIPTION_CHARS_MAX = 200;
+const NOTE_CHARS_MAX = 240;
 
 type Looking = Pick<ToolContext, 'client' | 'signal' | 'offered'>;
 
@@ -55,7 +57,16 @@ export async function presentCollections(context: Looking, collections: readonly
 
 /** `ws.name (250 documents, changed 2026-11-25T04:44Z): name {common, official}, area DOUBLE`. */
 function lineOf(collection: Collection, isLong: boolean, fields: string | undefined): string {
-  const { workspace, name, stats, status, description, retention_secs: retention, aliases } = collection;
+  const {
+    workspace,
+    name,
+    stats,
+    status,
+    description,
+    retention_secs: retention,
+    aliases,
+    load_notes: notes,
+  } = collection;
   const full = oneLine([workspace, name].map((part) => identifier(part ?? '')).join('.'));
   const changed = stats?.last_updated_ms ? new Date(stats.last_updated_ms).toISOString().slice(0, 16) : undefined;
   const facts = [
@@ -66,6 +77,7 @@ function lineOf(collection: Collection, isLong: boolean, fields: string | undefi
   ];
   const others = [
     ...(description ? [`description ${JSON.stringify(description.slice(0, DESCRIPTION_CHARS_MAX))}`] : []),
+    ...(isLong && notes?.length ? [`told at a load ${oneLine(cutText(notes.at(-1) ?? '', NOTE_CHARS_MAX))}`] : []),
     ...(aliases?.length ? [`aliases ${aliases.map((alias) => alias.name).join(', ')}`] : []),
   ];
   return [`${full} (${facts.join(', ')})${fields ? `: ${fields}` : ''}`, ...others].join('; ');

@@ -176,9 +176,12 @@ function toEventTimeInfo({ field, format, timeZone }: EventTimeRecord): EventTim
   return { field, format, time_zone: timeZone };
 }
 
+const DAY_CHARS = '2024-03-01'.length;
+
 /** A collection as returned, without the figures that only the engine has. */
 export function toCollection(ctx: CallContext, record: CollectionRecord, status: 'CREATED' | 'READY'): Collection {
   const { catalog, usage } = ctx;
+  const { notes } = usage.of(record);
   return {
     created_at: record.createdAt,
     created_by: record.createdBy,
@@ -191,6 +194,7 @@ export function toCollection(ctx: CallContext, record: CollectionRecord, status:
         ? toFileSource(source, status, usage.of(record).file)
         : toSource(ctx, { collection: record, index, source }),
     ),
+    ...(notes.length === 0 ? {} : { load_notes: notes.map(({ at, text }) => `${at.slice(0, DAY_CHARS)}: ${text}`) }),
     retention_secs: record.retentionSecs,
     ...(record.recognizeTimes ? { recognize_times: true } : {}),
     ...(record.eventTimeInfo === null ? {} : { event_time_info: toEventTimeInfo(record.eventTimeInfo) }),

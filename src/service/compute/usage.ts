@@ -1,9 +1,13 @@
 import type { Logger } from 'pino';
+import { cut } from '../../contract/text.ts';
 import { type Catalog, put } from '../catalog/catalog.ts';
 import { createLateRecords } from '../catalog/late-records.ts';
 import type { CollectionRecord, RecordOf } from '../catalog/records.ts';
+import type { TableNote } from '../ingest/seen-rows.ts';
 
 const STORE_DELAY_MS = 1_000;
+const NOTES_MAX = 5;
+const NOTE_CHARS_MAX = 600;
 
 export type UsageFigures = RecordOf<'usage'>;
 
@@ -19,6 +23,8 @@ export interface Usage {
   purged(collection: CollectionRecord, purged: { docCount: number; bytes: number }): void;
   /** Counts documents that its query left out. */
   dropped(collection: CollectionRecord, docCount: number): void;
+  /** Keeps what a load told of its documents; `isAll`: of other loads there is none left. */
+  noted(collection: CollectionRecord, notes: readonly TableNote[], isAll: boolean): void;
   /** Counts documents that came from the text of a file, by outcome. */
   tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
   /** Stores what is not stored yet; nothing is stored after it. */
@@ -33,6 +39,7 @@ const NONE: UsageFigures = {
   purgedDocCount: 0,
   purgedBytes: 0,
   droppedDocCount: 0,
+  notes: [],
   file: null,
 };
 const NO_FILE: NonNullable<UsageFigures['file']> = {
@@ -94,6 +101,16 @@ export function openUsage(catalog: Catalog, log: Logger, delayMs = STORE_DELAY_M
     dropped(collection, docCount) {
       if (docCount > 0) set(collection, { droppedDocCount: of(collection).droppedDocCount + docCount });
     },
+    noted(collection, notes, isAll) {
+      const at = new Date().toISOString();
+      const fresh = notes.map(({ text, where }) => ({
+        at,
+        text: cut(text, NOTE_CHARS_MAX),
+        ...(where && where.length <= NOTE_CHARS_MAX && { where }),
+      }));
+      const before = (isAll ? [] : of(collection).notes).filter((one) => fresh.every(({ text }) => text !== one.text));
+      set(collection, { notes: [...before, ...fresh].slice(-NOTES_MAX) });
+    },
     tookFile(collection, { taken, refused }) {
       const file = of(collection).file ?? NO_FILE;
       const now = new Date().toISOString();
@@ -123,6 +140,7 @@ function onTop(stored: UsageFigures, { from, figures }: Counted): UsageFigures {
     purgedDocCount: sum('purgedDocCount'),
     purgedBytes: sum('purgedBytes'),
     droppedDocCount: sum('droppedDocCount'),
+    notes: figures.notes === from.notes ? stored.notes : figures.notes,
     file: fileOnTop(stored.file, from.file, figures.file),
   };
 }

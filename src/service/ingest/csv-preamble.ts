@@ -8,7 +8,10 @@ import { formOf } from './seen-rows.ts';
 /** As many of the records from the line of names on have to have as many cells. */
 const SHARE_MIN = 0.9;
 const RECORDS_MIN = 3;
+/** Below comments nothing else can be the table. */
+const COMMENTED_MIN = 2;
 const ENOUGH_RECORDS = 500;
+const COMMENT = '#'.charCodeAt(0);
 
 /** Where a table begins, of which lines above it are none: the line of its names, and what separates them. */
 export interface Preamble {
@@ -31,6 +34,7 @@ export function preambleOf(text: string, isWhole: boolean, quote: string): Pream
 function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separator: string; quote: string }) {
   const dialect = dialectOf({ separator, quoteChar: quote }, {});
   const records: Pick<RawRecord, 'line' | 'cells'>[] = [];
+  const isComment: boolean[] = [];
   let names: { line: number; cells: ReturnType<typeof cellsOf> } | undefined;
   /** The most cells of those above; the first with more may have the names. */
   let most = 0;
@@ -40,6 +44,7 @@ function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separa
     if (records.length >= ENOUGH_RECORDS) return;
     const cells = record.why === undefined ? record.cells : 0;
     records.push({ line: record.line, cells });
+    isComment.push(record.bytes[record.start] === COMMENT);
     if (cells <= most) {
       if (cells === most) below ??= cellsOf(record, dialect);
       return;
@@ -58,8 +63,11 @@ function tableIn(bytes: Buffer, isWhole: boolean, { separator, quote }: { separa
   const { line = 1, cells = [] } = names ?? {};
   const table = records.filter((one) => one.line >= line);
   const alike = table.filter((one) => one.cells === cells.length).length;
-  if (line === 1 || cells.length < 2 || alike < RECORDS_MIN || alike < SHARE_MIN * table.length) return undefined;
+  const isCommented = records.length > table.length && isComment.slice(0, records.length - table.length).every(Boolean);
+  const least = Math.max(isCommented ? COMMENTED_MIN : RECORDS_MIN, SHARE_MIN * table.length);
+  if (line === 1 || cells.length < 2 || alike < least) return undefined;
   if (cells.some((cell) => formOf(cell) !== 'text') || new Set(cells).size < cells.length) return undefined;
+  if (isCommented) return { line, separator, cells: cells.length };
   // Text alone may be rows as well: of one column, with commas in it, or of more columns than are named.
   if (below?.every((cell) => [undefined, 'text'].includes(formOf(cell))) !== false) return undefined;
   return { line, separator, cells: cells.length };

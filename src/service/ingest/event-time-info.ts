@@ -25,6 +25,7 @@ const UTC = 'UTC';
 const OFFSET = /^[+-]\d\d:?\d\d$/;
 const DECIMAL = /^([+-]?)(\d{1,30})(?:\.(\d{1,30}))?$/;
 const SHOWN_MAX = 80;
+const TEXTS_MAX = 200;
 
 /** A time without a zone, as a pattern for the engine. */
 const LOCAL_PATTERN = '%Y-%m-%d %H:%M:%S.%f';
@@ -115,7 +116,7 @@ export function isFieldNear1970({ format }: EventTimeRecord, value: JsonValue | 
  * gets a `problem`: with the time of arrival instead, queries about time, and retention, would treat it wrongly.
  */
 export async function readEventTimes(
-  engine: Pick<Engine, 'readTimes'>,
+  engine: Pick<Engine, 'readTimes' | 'timeFormats'>,
   info: EventTimeRecord,
   drafts: readonly Draft[],
 ): Promise<(bigint | null)[]> {
@@ -125,17 +126,28 @@ export async function readEventTimes(
     return valueAt(draft.fields, path) ?? valueAt(draft.given, path);
   });
   const found = await timesOf(engine, info, values);
+  let others: string | undefined;
   return drafts.map((draft, index) => {
     const value = values[index] ?? null;
     if (value === null) return null;
     const micros = found[index] ?? null;
     if (isFieldNear1970(info, value)) draft.isNear1970 = true;
     if (micros !== null && isEventTime(micros)) return micros;
-    const text = stringifyJson(value);
-    const shown = cut(text, SHOWN_MAX);
-    draft.problem = `the event time in "${info.field}" is ${shown}, which is no time of the format "${info.format}" in the years 1 to 9999`;
+    others ??= otherFormats(
+      engine,
+      values.filter((_, at) => found[at] === null),
+    );
+    const shown = cut(stringifyJson(value), SHOWN_MAX);
+    draft.problem = `the event time in "${info.field}" is ${shown}, which is no time of the format "${info.format}" in the years 1 to 9999${others}`;
     return null;
   });
+}
+
+/** The format that values have in place of the one that they should, as the end of a sentence; empty: it is not known. */
+function otherFormats(engine: Pick<Engine, 'timeFormats'>, values: readonly JsonValue[]): string {
+  const texts = values.filter((value) => typeof value === 'string').slice(0, TEXTS_MAX);
+  const formats = texts.length === 0 ? [] : engine.timeFormats(texts);
+  return formats.length === 0 ? '' : `; it has the format ${formats.map((one) => JSON.stringify(one)).join(' or ')}`;
 }
 
 async function timesOf(

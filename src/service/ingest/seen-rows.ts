@@ -29,6 +29,13 @@ export interface SeenRows {
   place: 'line' | 'row';
 }
 
+/** What is told of the rows of a table. */
+export interface TableNote {
+  text: string;
+  /** SQL that is true of the rows that it does not mean. */
+  where?: string | undefined;
+}
+
 /** Rows at the end that are looked at. */
 export const LAST_ROWS = 6;
 const ROWS_MAX = 1_000;

@@ -1,7 +1,7 @@
 import { counted } from '../../contract/in-words.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { OWN_FIELDS } from './field-mappings.ts';
-import type { SeenRow, SeenRows } from './seen-rows.ts';
+import type { SeenRow, SeenRows, TableNote } from './seen-rows.ts';
 import { hasTotalWord, isTotal } from './total-words.ts';
 
 /*
@@ -15,7 +15,7 @@ const CHARS_MAX = 40;
 const LACKING = 20;
 
 /** What to tell of such rows, and the condition that leaves them out; undefined: there are none. */
-export function summingNote({ names, first, last = [], rows: all, place }: SeenRows): string | undefined {
+export function summingNote({ names, first, last = [], rows: all, place }: SeenRows): TableNote | undefined {
   const end = first.at(-1)?.at ?? 0;
   const rows = [...first, ...last.filter(({ at }) => at > end)];
   const table = tableOf(names.length, rows);
@@ -30,7 +30,8 @@ export function summingNote({ names, first, last = [], rows: all, place }: SeenR
   const among = rows.length < all ? ' of those looked at' : '';
   const [seem, they] = some.length === 1 ? ['seems', 'it'] : ['seem', 'them'];
   const where = conditionFor(some, { rows, names, isWhole: rows.length === all }, table);
-  return `${counted(some.length, 'rows')}${among} (${place} ${places[0]}${said}${places.length > 1 ? `; ${places.slice(1).join(', ')}` : ''}${more}) ${seem} to sum up others, or to stand below them: leave ${they} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
+  const text = `${counted(some.length, 'rows')}${among} (${place} ${places[0]}${said}${places.length > 1 ? `; ${places.slice(1).join(', ')}` : ''}${more}) ${seem} to sum up others, or to stand below them: leave ${they} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
+  return { text, where };
 }
 
 /** What rows of a table have. */

@@ -1,6 +1,6 @@
 import { blockNote } from './block-labels.ts';
 import { groupNote } from './group-values.ts';
-import { isEnough, LAST_ROWS, type SeenRow, type SeenRows } from './seen-rows.ts';
+import { isEnough, LAST_ROWS, type SeenRow, type SeenRows, type TableNote } from './seen-rows.ts';
 import { summingNote } from './summing-rows.ts';
 
 /** A longer row is not looked at: a person would not see all of it either. */
@@ -60,6 +60,7 @@ export class TableLook<Row> {
 }
 
 /** What is to be told of a table of any format. */
-export function tableNotes(seen: SeenRows): string[] {
-  return [summingNote(seen), groupNote(seen) ?? blockNote(seen)].filter((note) => note !== undefined);
+export function tableNotes(seen: SeenRows): TableNote[] {
+  const labels = groupNote(seen) ?? blockNote(seen);
+  return [summingNote(seen), labels === undefined ? undefined : { text: labels }].filter((note) => note !== undefined);
 }

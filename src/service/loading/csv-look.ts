@@ -2,7 +2,7 @@ import type { Cell } from '../../contract/json/csv-cells.ts';
 import { alignedNote } from '../ingest/aligned.ts';
 import { cellsOf, type Dialect, type RawRecord } from '../ingest/csv-records.ts';
 import { headerlessNote } from '../ingest/headerless.ts';
-import { seenRow } from '../ingest/seen-rows.ts';
+import { seenRow, type TableNote } from '../ingest/seen-rows.ts';
 import { TableLook, tableNotes } from '../ingest/table-look.ts';
 
 /** A record in a larger buffer is kept by itself, so that its end keeps no more of the file in memory. */
@@ -33,9 +33,11 @@ export class CsvLook {
   }
 
   /** What is to be told; `isWhole`: the last row is that of the file. */
-  notes(names: readonly string[], isWhole: boolean): string[] {
+  notes(names: readonly string[], isWhole: boolean): { notes: string[]; lasting: TableNote[] } {
     const seen = this.#look.seen({ names, header: this.#header, place: 'line' }, isWhole);
-    return [headerlessNote(seen), ...tableNotes(seen), alignedNote(seen)].filter((note) => note !== undefined);
+    const lasting = tableNotes(seen);
+    const texts = [headerlessNote(seen), ...lasting.map(({ text }) => text), alignedNote(seen)];
+    return { notes: texts.filter((note) => note !== undefined), lasting };
   }
 }
 

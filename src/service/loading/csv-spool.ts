@@ -10,8 +10,8 @@ import {
   withoutMark,
 } from '../ingest/csv-dialect.ts';
 import { preambleOf } from '../ingest/csv-preamble.ts';
-import { CsvError, CsvRecords, ENCODING_OF_WINDOWS, TitleError } from '../ingest/csv-records.ts';
-import { decodedAs } from './csv-encoding.ts';
+import { CsvError, CsvRecords, TitleError } from '../ingest/csv-records.ts';
+import { decodedAs, GuessedEncoding } from './csv-encoding.ts';
 import { PartWriter } from './csv-parts.ts';
 import { type CsvOptions, headerAdvice, RecordTaker, type SpooledCsv } from './csv-taker.ts';
 import type { Spool } from './spool.ts';
@@ -87,7 +87,9 @@ async function divide(
       if (turn !== undefined) await turn;
     }
   };
-  for await (const piece of decodedAs(csv.encoding, body)) {
+  // Of what a source reads nobody would be told.
+  const guessed = csv.encoding === undefined && options.isByRow !== true ? new GuessedEncoding() : undefined;
+  for await (const piece of guessed?.decoded(body) ?? decodedAs(csv.encoding, body)) {
     bytes += piece.length;
     if (isFull()) break;
     if (reading !== undefined) {
@@ -109,7 +111,8 @@ async function divide(
   const isWhole = !isFull();
   if (isWhole) records.end();
   await parts.end();
-  return take.result(bytes, isWhole);
+  const spooled = take.result(bytes, isWhole);
+  return guessed?.note === undefined ? spooled : { ...spooled, notes: [guessed.note, ...spooled.notes] };
 }
 
 /** Whether the first line names the columns, as far as is known: of a file whose separator was said, its lines are rows. */
@@ -122,13 +125,8 @@ function isNamedByFile({ csv = {}, headerRow }: CsvOptions): boolean {
 function requireNoPreamble(text: string, isWhole: boolean, quote: string): void {
   const found = preambleOf(text, isWhole, quote);
   if (found === undefined) return;
-  // The last character may be cut.
-  const isText = !text.slice(0, -1).includes('\ufffd');
-  const encoding = isText ? '' : `, and "encoding", since it is not UTF-8: as a rule ${ENCODING_OF_WINDOWS}`;
   const above = found.line === 2 ? 'its first line is' : `its first ${found.line - 1} lines are`;
-  throw new CsvError(
-    `${above} above the table: give "header_row": ${found.line}, which leaves out what is above${encoding}`,
-  );
+  throw new CsvError(`${above} above the table: give "header_row": ${found.line}, which leaves out what is above`);
 }
 
 /** Where a line of bytes begins: behind the first of them, if they have so many. */

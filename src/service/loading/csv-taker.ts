@@ -15,6 +15,7 @@ import {
   type RawRecord,
   tooManyColumns,
 } from '../ingest/csv-records.ts';
+import type { TableNote } from '../ingest/seen-rows.ts';
 import { CsvLook } from './csv-look.ts';
 import type { PartWriter } from './csv-parts.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
@@ -39,6 +40,8 @@ export interface SpooledCsv {
   refusedCount: number;
   bytes: number;
   notes: string[];
+  /** Those of the notes that are true as long as the rows are there. */
+  lasting: TableNote[];
 }
 
 const ADVISED_RECORDS = 50;
@@ -214,6 +217,7 @@ export class RecordTaker {
     if (this.#columns === undefined)
       throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
     this.#requireNoTitle();
+    const { notes, lasting } = this.#look.notes(this.#columns.names, isWhole);
     const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
@@ -241,8 +245,9 @@ export class RecordTaker {
                 : `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
             ]),
         ...(this.#formula === undefined ? [] : [formulaNote(this.#formulas, this.#formula)]),
-        ...this.#look.notes(this.#columns.names, isWhole),
+        ...notes,
       ],
+      lasting,
     };
   }
 }

@@ -96,7 +96,7 @@ async function spoolParquet(
   }
   await file.close();
   const rows: ParquetRows = { kind: 'parquet', path: file.path, skip };
-  return { rows, entries: 0, refused: [], refusedCount: 0, bytes, notes: [] };
+  return { rows, entries: 0, refused: [], refusedCount: 0, bytes, notes: [], lasting: [] };
 }
 
 async function addReceived(
@@ -114,6 +114,7 @@ async function addReceived(
     refused: received.refused,
     refusedCount: received.refusedCount,
     warnings: [],
+    lasting: [],
     stopped: null,
     ...separatorOf(received.rows),
   };
@@ -162,6 +163,7 @@ async function addReceived(
   ctx.usage.dropped(collection, dropped);
   if (done.isStopped || (options.onError === 'stop' && outcome.refusedCount > 0)) return stop();
   if (outcome.added + outcome.replaced > 0) ctx.usage.wrote(collection, { inserted: received.bytes, overwritten: 0 });
+  outcome.lasting = received.lasting;
   outcome.warnings = [
     ...received.notes,
     ...done.notes,

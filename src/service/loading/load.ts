@@ -12,6 +12,7 @@ import { readCsvSettings } from '../ingest/csv-format.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
+import { renamedLook } from './renamed.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
 interface LoadInput {
@@ -48,9 +49,16 @@ export async function load(
     return sampleResult(await sampled);
   }
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const renamed = await renamedLook(ctx, collection);
   const loading = isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
+  const otherNames = await renamed(outcome);
+  outcome.warnings.push(...otherNames);
+  await keepNotes(ctx, collection, {
+    ...outcome,
+    lasting: [...outcome.lasting, ...otherNames.map((text) => ({ text }))],
+  });
   return resultOf(outcome);
 }
 
@@ -75,7 +83,26 @@ async function repeatWarnings(
   return [`${JSON.stringify(cut(idField, 100))} is not unique: ${some} ${rows} replaced others of this file.`];
 }
 
-function resultOf({ refused, withoutId, refusedCount, repeated: _, ...rest }: LoadOutcome): LoadResult {
+/** Keeps what is told of the documents for those who ask later; what was told of documents that are gone goes with them. */
+async function keepNotes(
+  { engine, usage }: CallContext,
+  collection: CollectionRecord,
+  { lasting, added, replaced }: LoadOutcome,
+): Promise<void> {
+  const isKnown = usage.of(collection).notes.length > 0;
+  if (lasting.length === 0 && (!isKnown || added + replaced === 0)) return;
+  const isAll = isKnown && (await engine.stats(collection.table)).docCount <= added + replaced;
+  usage.noted(collection, lasting, isAll);
+}
+
+function resultOf({
+  refused,
+  withoutId,
+  refusedCount,
+  repeated: _,
+  lasting: _lasting,
+  ...rest
+}: LoadOutcome): LoadResult {
   return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
 }
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
 import type { NewColumn } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
+import type { TableNote } from '../ingest/seen-rows.ts';
 
 /** What every way of loading a stream of bytes into a collection is told, and what it answers. */
 
@@ -48,6 +49,8 @@ export interface LoadOutcome {
   refused: RefusedEntry[];
   refusedCount: number;
   warnings: string[];
+  /** Those of the warnings that are true as long as the documents are there. */
+  lasting: TableNote[];
   /** Why it ended before the end of the file; null: it did not. */
   stopped: string | null;
   /** With what the cells of CSV were separated. */
@@ -74,7 +77,7 @@ const REFUSED_MAX = 500;
 
 export function newOutcome(): LoadOutcome {
   const counts = { entries: 0, added: 0, replaced: 0, repeated: 0, withoutId: 0, refusedCount: 0 };
-  return { ...counts, refused: [], warnings: [], stopped: null };
+  return { ...counts, refused: [], warnings: [], lasting: [], stopped: null };
 }
 
 export function refuse(outcome: LoadOutcome, entry: RefusedEntry): void {

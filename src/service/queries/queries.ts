@@ -8,6 +8,7 @@ import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
 import { findLambda } from '../lambdas/lambda-records.ts';
 import { keepingOf, toObjectsInTurns } from '../results/results.ts';
+import { asideWarnings } from './aside-rows.ts';
 
 /** Runs one statement (docs/api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
 export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
@@ -42,7 +43,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody, tellsUnused =
       elapsed_time_ms: Math.round(performance.now() - startedAt),
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
-    warnings: outcome.warnings,
+    warnings: [...outcome.warnings, ...(await asideWarnings(ctx, sql, outcome))],
     // Rows that were cut off can be fetched if the result is kept; what the caller asked for is no error.
     query_errors: keeping?.is_kept ? [] : cutErrors(outcome.cut, outcome.rows.length),
     status: 'COMPLETED',

@@ -80,14 +80,23 @@ describe('load_file of many files', () => {
     expect(data['collections']).toMatchObject([{ collection: 'one.all', files: 3, created: true, added: 4 }]);
   });
 
-  it('refuses two files whose collections would be alike, with both names, before anything is loaded', async () => {
+  it('refuses two files whose collections would be alike, with both names, and loads the others', async () => {
     write('alike/Sales 1.csv', 'a\n1\n');
     write('alike/sales-1.csv', 'a\n1\n');
     write('alike/sub/Sales-1.json', '[{}]');
-    const { text, isError } = await load({ path: 'alike/**/*', workspace: 'alike' });
-    expect(isError).toBe(true);
-    expect(text).toContain('"alike/sales-1.csv" and "alike/sub/Sales-1.json"');
-    expect((await call('get_workspace', { workspace: 'alike' })).isError).toBe(true);
+    const error = expect.stringContaining('both "alike/sales-1.csv" and "alike/sub/Sales-1.json"');
+    expect((await load({ path: 'alike/**/*', workspace: 'alike' })).data).toMatchObject({
+      complete: false,
+      files: 1,
+      collections: [{ collection: 'alike.Sales_1', added: 1 }],
+      broken_files: [
+        { file: 'alike/sales-1.csv', error },
+        { file: 'alike/sub/Sales-1.json', error },
+      ],
+    });
+    const only = await load({ path: ['alike/sales-1.csv', 'alike/sub/Sales-1.json'], workspace: 'none' });
+    expect(only).toMatchObject({ isError: true, text: expect.stringContaining('Give "collection"') });
+    expect((await call('get_workspace', { workspace: 'none' })).isError).toBe(true);
   });
 
   it('refuses to create what is missing if it is told so, before anything is loaded', async () => {
@@ -99,25 +108,23 @@ describe('load_file of many files', () => {
     expect((await call('run_query', { query: 'SELECT count(*) FROM a1' })).data['rows']).toEqual([[0]]);
   });
 
-  it('stops at a file that cannot be read on, says what is in, and goes on from there', async () => {
+  it('goes on after a file that cannot be read on, says what is in of it, and how to load the rest', async () => {
     write('stop/s1.json', '[{"_id":"1"}]');
     write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},');
     write('stop/s3.json', '[{"_id":"4"}]');
     const { data, next, isError } = await load({ path: 'stop', collection: 'stopped' });
-    expect(isError).toBe(true);
+    expect(isError).toBe(false);
+    const why = expect.stringContaining('The file is not JSON, at line 1');
     expect(data).toMatchObject({
       complete: false,
-      files: 1,
-      counts: { ADDED: 3 },
-      stopped_in: 'stop/s2.json',
-      entries: 2,
-      stopped_because: expect.stringContaining('The file is not JSON, at line 1'),
-      not_loaded: ['stop/s3.json'],
+      files: 2,
+      counts: { ADDED: 4 },
+      broken_files: [{ file: 'stop/s2.json', error: why, documents_in: 2, skip: 2 }],
     });
-    expect(next).toContain('call again with the same "path", "from": its name, "skip": 2');
+    expect(next).toContain('do what each error says, and load them by themselves, with their "skip"');
     write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},{"_id":"5"}]');
     const rest = await load({ path: 'stop', collection: 'stopped', from: 'stop/s2.json', skip: 2 });
-    expect(rest.data).toMatchObject({ complete: true, files: 2, counts: { ADDED: 2 } });
+    expect(rest.data).toMatchObject({ complete: true, files: 2, counts: { ADDED: 1, REPLACED: 1 } });
     const { text } = await load({ path: 'stop', collection: 'stopped', from: 's9.json' });
     expect(text).toContain('none of the 3 files that "path" names; the first of them is "stop/s1.json"');
   });
@@ -126,8 +133,6 @@ describe('load_file of many files', () => {
     write('skip/k1.json', '[');
     write('skip/k2.jsonl', '{"_id":"1"}\nbad\n{"_id":"2"}\n');
     write('skip/k3.json', '[{"_id":"3"}]');
-    const stopped = await load({ path: 'skip/k[23].json*' });
-    expect(stopped.isError).toBe(true);
     const { data, next, isError } = await load({ path: 'skip', on_error: 'skip' });
     expect(isError).toBe(false);
     expect(data).toMatchObject({
@@ -138,7 +143,7 @@ describe('load_file of many files', () => {
       failed: [{ file: 'skip/k2.jsonl', line: 2, error: expect.stringContaining('no JSON') }],
     });
     expect(data['collections']).toMatchObject([{ added: 2, failed: 1 }, { added: 1 }]);
-    expect(next).toContain('broken_files could not be read to their end');
+    expect(next).toContain('broken_files are not loaded to their end');
   });
 
   it('answers a dry run with fields and rows, and writes nothing', async () => {
@@ -179,14 +184,6 @@ describe('load_file of many files', () => {
     expect(many.next).toContain('with "on_error": "skip" the load leaves out what is refused');
   });
 
-  it('rejects if the first file cannot be read at all, and names it', async () => {
-    write('first/f1.json', '[');
-    write('first/f2.json', '[{}]');
-    const { text } = await load({ path: 'first', workspace: 'first' });
-    expect(text).toContain('"first/f1.json": The file is not JSON, at line 1');
-    expect((await call('get_workspace', { workspace: 'first' })).isError).toBe(true);
-  });
-
   it('shows what fits of many collections and wide documents, and says what is left out', async () => {
     const wide = JSON.stringify(
       Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a_long_field_${at * at}`, at])),
@@ -199,6 +196,30 @@ describe('load_file of many files', () => {
     expect(shown[0]?.fields).toMatch(/^a_long_field_0 BIGINT, .*, \+\d+$/);
     expect(data['collections_not_shown'] ?? 0).toBe(60 - shown.length);
     expect(estimateTokens(text)).toBeLessThan(7_000);
+  });
+
+  it('tells of a field that one file has under another name, by what is in all of them', async () => {
+    write('renamed/1.csv', 'date,revenue,cost\n2024-01-01,10,1\n2024-01-02,20,2\n');
+    write('renamed/2.csv', 'date,Revenue (EUR),costs\n2024-02-01,30,3\n2024-02-02,40,4\n');
+    const { data } = await load({ path: 'renamed', collection: 'renamed' });
+    const told = data['warnings'] as unknown as string[];
+    expect(told.slice(1)).toEqual([
+      'renamed/2.csv: no "revenue" in this file, but "Revenue (EUR)", which nothing loaded before has: if it is the same, read coalesce("revenue", "Revenue (EUR)").',
+      'renamed/2.csv: no "cost" in this file, but "costs", which nothing loaded before has: if it is the same, read coalesce("cost", "costs").',
+    ]);
+    // Later calls, other formats, and names that are not alike; what has another type, or stands beside the field, is another.
+    write('later.jsonl', '{"date":"2024-03-01","cost":5,"umsatz":50.5,"note":"x"}\n');
+    expect((await load({ path: 'later.jsonl', collection: 'renamed' })).text).not.toContain('umsatz", which');
+    write('first.jsonl', '{"date":"2024-03-01","cost":5,"umsatz":50.5,"note":"x"}\n');
+    await load({ path: 'first.jsonl', collection: 'other' });
+    write('second.jsonl', '{"date":"2024-04-01","cost":5,"sales":7,"memo":"x","more":true}\n');
+    expect((await load({ path: 'second.jsonl', collection: 'other' })).data['warnings']).toEqual([
+      expect.stringContaining('had no _id'),
+      expect.stringMatching(/^no "umsatz" in this file, but "sales", which/),
+      expect.stringMatching(/^no "note" in this file, but "memo", which/),
+    ]);
+    write('third.jsonl', '{"date":"2024-04-01","cost":5,"umsatz":7,"note":"x","tax":2}\n');
+    expect((await load({ path: 'third.jsonl', collection: 'other' })).text).not.toContain('in this file, but');
   });
 
   it('tells of files beside them whose format it does not know', async () => {

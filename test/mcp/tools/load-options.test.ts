@@ -47,6 +47,19 @@ describe('"event_time"', () => {
     expect(await rowsOf(`SELECT _event_time FROM ${csv.name}`)).toEqual([['2024-01-02T00:00:00.000000Z']]);
   });
 
+  it('is told with the format that it has, where none was given', async () => {
+    const rows = 'id;when\n1;23.03.2024 17:00\n2;24.03.2024 18:00\n';
+    const { name, data, next } = await load('csv', rows, { event_time: 'when' });
+    expect(data['stopped_because']).toContain('; it has the format "%d.%m.%Y %H:%M"');
+    expect(next).toContain('call again with "event_time": {"field": its name, "format": that one, "time_zone": where');
+    expect(next).not.toContain('"skip"');
+    const event_time = { field: 'when', format: '%d.%m.%Y %H:%M', time_zone: 'Europe/Berlin' };
+    await call('load_file', { path: `${name}.csv`, event_time });
+    expect(await rowsOf(`SELECT min(_event_time) FROM ${name}`)).toEqual([['2024-03-23T16:00:00.000000Z']]);
+    const either = await load('jsonl', '{"at":"03/04/2024"}\n', { event_time: 'at' });
+    expect(either.text).toContain('it has the format \\"%d/%m/%Y\\" or \\"%m/%d/%Y\\"');
+  });
+
   it('is what an existing collection has, or both are named', async () => {
     const eventTime = { field: 'at', format: 'SECONDS_since_epoch' };
     const { name } = await load('jsonl', LINES, { event_time: eventTime });

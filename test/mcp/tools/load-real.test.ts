@@ -100,4 +100,23 @@ describe('load_file', () => {
       expect.stringContaining('"N" of commons.warned differs from "n" only in letter case'),
     ]);
   });
+
+  it('tells later chats, too, of rows that sum up others, until they are gone', async () => {
+    await load('totals.csv', 'region,amt\nNorth,10\nSouth,20\nGrand Total,30\n');
+    const where = `coalesce("region", '') NOT IN ('Grand Total')`;
+    const warned = async (query: string) => (await call('run_query', { query })).data['warnings'] ?? [];
+    const told = `1 row of commons.totals seems to sum up others, as was told at a load (${new Date().toISOString().slice(0, 10)}), and no field is named that leaves it out: WHERE ${where}.`;
+    expect(await warned('SELECT sum(amt) FROM totals')).toEqual([told]);
+    expect(await warned(`SELECT sum(amt) FROM totals WHERE ${where}`)).toEqual([]);
+    expect(await warned('SELECT region, sum(amt) FROM totals GROUP BY 1')).toEqual([]);
+    expect(await warned('SELECT amt FROM totals')).toEqual([]);
+    const { data } = await call('describe_collection', { collection: 'totals' });
+    expect(data['load_notes']).toEqual([expect.stringContaining(`: 1 row (line 4 "Grand Total") seems to sum up`)]);
+    expect((await call('list_collections', {})).text).toMatch(/totals \(3 documents.*told at a load .*Grand Total/);
+    await call('delete_documents_where', { workspace: 'commons', collection: 'totals', where: `amt = 30` });
+    expect(await warned('SELECT sum(amt) FROM totals')).toEqual([]);
+    await call('delete_documents_where', { workspace: 'commons', collection: 'totals', where: `true` });
+    await load('totals.csv', 'region,amt\nNorth,10\nSouth,20\n');
+    expect((await call('describe_collection', { collection: 'totals' })).data['load_notes']).toBeUndefined();
+  });
 });

@@ -237,3 +237,23 @@ test('no SQL of a caller reaches the spool', async () => {
     await expect(loads.engine.query({ sql })).rejects.toMatchObject({ code: 'query_error' });
   }
 });
+
+test.each<[string, number[] | string, RegExp | undefined]>([
+  [
+    'German',
+    'ort,wert\nMünchen,10 €\nÖhringen,5 m²\nGroß,1\n',
+    /^The file is not UTF-8 and was read as windows-1252, such as "München"/,
+  ],
+  ['French', 'nom\nhôtel\nélève\nl’été\n', /such as "hôtel"/],
+  ['Central European', 'jm\nKovaèiæ\n', undefined],
+  ['with signs in words', 'n\nPawe³a é\n', undefined],
+  ['of DOS', [0x6e, 0x0a, 0x4d, 0x81, 0x6e, 0x0a], undefined],
+  ['Cyrillic', 'n\nÌîñêâà\n', undefined],
+  ['signs alone', 'n\n10 €\n', undefined],
+])('text that is not UTF-8 is read as that of Windows where it has its letters in words: %s', async (_, text, told) => {
+  const euro = (one: string) => (one === '€' ? 0x80 : one === '’' ? 0x92 : one.charCodeAt(0));
+  const bytes = Buffer.from(typeof text === 'string' ? Array.from(text, euro) : text);
+  const docs = await loads.create('docs');
+  if (told === undefined) await expect(loads.load(docs, bytes)).rejects.toThrow('not valid UTF-8 at line 2');
+  else expect((await loads.load(docs, bytes)).warnings[0]).toMatch(told);
+});

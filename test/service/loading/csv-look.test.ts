@@ -206,14 +206,24 @@ describe('lines above a table', () => {
     const docs = await loads.create('docs');
     await expect(loads.load(docs, text)).rejects.toThrow(ADVICE);
     const latin = Buffer.from(text, 'latin1');
-    await expect(loads.load(docs, latin)).rejects.toThrow(
-      /give "header_row": 7, .*"encoding", since it is not UTF-8: as a rule "windows-1252"/,
-    );
-    const { added } = await loads.load(docs, latin, { headerRow: 7, csv: { encoding: 'windows-1252' } });
-    expect(added).toBe(8);
+    await expect(loads.load(docs, latin)).rejects.toThrow(ADVICE);
+    expect((await loads.load(docs, latin, { headerRow: 7 })).added).toBe(8);
+  });
+
+  test('are refused so above any table, if they are comments', async () => {
+    const docs = await loads.create('docs');
+    for (const table of [
+      ['id,amt', '1,10'],
+      ['name;city', 'Ann;Rome', 'Bob;Bonn'],
+    ]) {
+      const advice = 'its first line is above the table: give "header_row": 2';
+      await expect(loads.load(docs, lines('# exported', ...table))).rejects.toThrow(advice);
+    }
   });
 
   test.each<[string, string[], number]>([
+    ['a mark before the first name', ['#id,amt', '1,10', '2,20'], 2],
+    ['a mark before the only name', ['# text', 'x', 'y, z', 'w'], 2],
     ['a separator behind each row', ['a,b,c', '1,2,3,', '4,5,6,', '7,8,9,', '1,1,1,'], 0],
     ['rows that lack their last cells', ['a,b,c', '1', '2,3', '4', '5,6', '7'], 5],
     ['text with separators', ['text', 'x', 'y, z', 'w'], 2],

@@ -91,7 +91,7 @@ describe('a file of CSV', () => {
 
   it.each([
     ['a,b\n1,2\n"3,4\n', /quote/i],
-    [Buffer.from('name\nAda\nJosé\n', 'latin1'), /not valid UTF-8 at line 3/],
+    [Buffer.from('name\nAda\nJosþ\n', 'latin1'), /not valid UTF-8 at line 3/],
   ])('stops where it is broken', async (content, message) => {
     const outcome = await load('broken.csv', content).then(
       ({ done }) => done.stopped ?? '',

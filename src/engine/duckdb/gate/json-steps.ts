@@ -34,8 +34,13 @@ export function argumentsOf(node: Node): Node[] {
 
 const isStep = (call: string) => STEPS.test(call) || TEXT_STEPS.test(call);
 
-/** The field that JSON is read of; `within` are the steps behind those of the leaf. */
-export function sourceOf(origins: Origins, { node, scope, rest }: Computed, within: string): JsonSource | undefined {
+/** The field that JSON is read of, which may be an object if it `mayBeObject`; `within` are the steps behind those of the leaf. */
+export function sourceOf(
+  origins: Origins,
+  { node, scope, rest }: Computed,
+  within: string,
+  mayBeObject: boolean,
+): JsonSource | undefined {
   if (rest.includes(ITEM)) return undefined;
   const call = callOf(node);
   const [of, key] = argumentsOf(node);
@@ -44,8 +49,8 @@ export function sourceOf(origins: Origins, { node, scope, rest }: Computed, with
   const leaves = own === undefined ? [] : leavesOf(origins, of, scope);
   const [leaf] = leaves;
   if (leaf === undefined || leaves.length > 1) return undefined;
-  if (!isField(leaf)) return sourceOf(origins, leaf, steps);
-  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON' || leaf.type.startsWith('STRUCT(');
+  if (!isField(leaf)) return sourceOf(origins, leaf, steps, mayBeObject);
+  const isRead = leaf.type === 'VARCHAR' || leaf.type === 'JSON' || (mayBeObject && leaf.type.startsWith('STRUCT('));
   return isRead ? { table: leaf.table, path: leaf.path, within: `$${steps}` } : undefined;
 }
 

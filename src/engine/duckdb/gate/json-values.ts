@@ -289,7 +289,7 @@ function note(
   )
     return;
   const written = writtenOf(node);
-  const source = json.length > 1 ? undefined : sourceOf(walk.origins, leaf, '');
+  const source = json.length > 1 ? undefined : sourceOf(walk.origins, leaf, '', text !== undefined);
   const isKnown = walk.found.some(
     (one) =>
       one.written === written &&

@@ -6,6 +6,7 @@ import { createPace } from '../../../contract/turns/turns.ts';
 import type { Computed, ComputedAll, DeclaredType, EngineLimits, Expression, Expressions } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
+import { timeWays } from '../sql/corrections/times.ts';
 import { isNode } from '../sql/tree.ts';
 import { declaredBy, isDecimal, unsureIn } from '../values/declared.ts';
 import { readTimes } from '../values/times.ts';
@@ -244,6 +245,7 @@ export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: Eng
     evaluateAll: (sql, parameters, rows, caller) =>
       computed({ sql: inStruct(sql), parameters }, rows, readAll(sql), caller),
     readTransform: (sql) => queries.inPlace({}, (connection, signal) => readTransform(connection, sql, signal)),
+    timeFormats: (texts) => timeWays(texts).flatMap(({ formats }) => (formats.length === 1 ? formats : [])),
     readTimes: (texts, format) => queries.inPlace({}, (connection) => readTimes(connection, texts, format)),
   };
 }

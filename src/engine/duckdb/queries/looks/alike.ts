@@ -107,9 +107,16 @@ const isNear = (texts: readonly string[]) =>
 /** Shorter ones begin too many others. */
 const BEGINNING_CHARS_MIN = 2;
 
-/** Whether `v` begins with one of some texts: `PushEvent` with `Push`, `38/2024` with `38`, and no number with another one. */
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * Whether `v` begins with one of some texts: `PushEvent` with `Push`, `38/2024` with `38`, and no number with another one. Of
+ * a day `whole-days.ts` tells.
+ */
 function isLonger(texts: readonly string[]): string {
-  const some = texts.filter(({ length }) => length >= BEGINNING_CHARS_MIN).map((text) => text.toLowerCase());
+  const some = texts
+    .filter((text) => text.length >= BEGINNING_CHARS_MIN && !DAY.test(text))
+    .map((text) => text.toLowerCase());
   const begins = some.map((text) => {
     const isWhole = /\d$/.test(text) ? ` AND v[${[...text].length + 1}] NOT BETWEEN '0' AND '9'` : '';
     return `(starts_with(lower(v), ${quoteText(text)})${isWhole})`;

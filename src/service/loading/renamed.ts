@@ -1,0 +1,130 @@
+import { nearest } from '../../contract/nearest.ts';
+import { cut, inQuotes } from '../../contract/text.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import type { CallContext } from '../context.ts';
+import type { LoadOutcome } from './loading.ts';
+
+/*
+ * One of several files has a column under another name: then the one field has a part of the values, the other the rest, and
+ * a sum over either is silently too small.
+ */
+
+/** More fields than these are not compared. */
+const NEW_MAX = 20;
+const OLD_MAX = 200;
+const SHOWN = 3;
+const CHARS_MAX = 60;
+/** As many of the documents have to have a value. */
+const FILLED_MIN = 0.9;
+/** Where a file lacks more fields, names that are not alike are not told. */
+const UNLIKE_MAX = 2;
+const NUMBER = /^(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)$/;
+
+type Context = Pick<CallContext, 'engine' | 'caller' | 'signal'>;
+type Fields = Map<string, string>;
+
+/**
+ * Notes the fields of a collection before a load; the function tells after it which of them no document of the load has, while
+ * each has one that none had before.
+ */
+export async function renamedLook(ctx: Context, collection: CollectionRecord) {
+  const before = await fieldsOf(ctx, collection).catch((): Fields => new Map());
+  return async ({ added, replaced }: Pick<LoadOutcome, 'added' | 'replaced'>): Promise<string[]> => {
+    if (before.size === 0 || added + replaced === 0) return [];
+    try {
+      return await renamedNotes(ctx, collection, before, added + replaced);
+    } catch {
+      // What was loaded is in.
+      return [];
+    }
+  };
+}
+
+async function renamedNotes(ctx: Context, collection: CollectionRecord, before: Fields, loaded: number) {
+  const after = await fieldsOf(ctx, collection);
+  const fresh = [...after.keys()].filter((name) => !before.has(name)).slice(0, NEW_MAX);
+  if (fresh.length === 0) return [];
+  const known = [...before.keys()].slice(0, OLD_MAX);
+  const [all = 0, ...filled] = await counts(ctx, collection, [
+    'count(*)',
+    ...[...fresh, ...known].map((name) => `count(${inQuotes(name, '"')})`),
+  ]);
+  const least = (documents: number) => Math.max(1, FILLED_MIN * documents);
+  const lacked = known.filter((_, at) => {
+    const count = filled[fresh.length + at] ?? 0;
+    return count >= least(all - loaded) && count <= all - loaded;
+  });
+  const full = fresh.filter((_, at) => {
+    const count = filled[at] ?? 0;
+    return count >= least(loaded) && count <= loaded;
+  });
+  const pairs = lacked.flatMap((old) =>
+    full.filter((name) => kindOf(after.get(name)) === kindOf(before.get(old))).map((name) => ({ old, name })),
+  );
+  if (pairs.length === 0) return [];
+  const both = await counts(
+    ctx,
+    collection,
+    pairs.map(
+      ({ old, name }) => `count(*) FILTER (${inQuotes(old, '"')} IS NOT NULL AND ${inQuotes(name, '"')} IS NOT NULL)`,
+    ),
+  );
+  // A file of other things has little in common with those before it.
+  const mayBeUnlike = lacked.length <= UNLIKE_MAX && 2 * lacked.length <= known.length;
+  return notesOf(
+    pairs.filter((_, at) => both[at] === 0),
+    mayBeUnlike,
+  );
+}
+
+interface Pair {
+  old: string;
+  name: string;
+}
+
+/** A sentence for each field that is lacked: with the name most like it, or else with all that may be meant. */
+function notesOf(pairs: readonly Pair[], mayBeUnlike: boolean): string[] {
+  const lacked = [...new Set(pairs.map(({ old }) => old))];
+  const likest = new Map(
+    lacked.map((old) => [
+      old,
+      nearest(
+        old,
+        pairs.filter((pair) => pair.old === old).map(({ name }) => name),
+      )[0],
+    ]),
+  );
+  const taken = new Set(likest.values());
+  const notes = lacked.flatMap((old) => {
+    const alike = likest.get(old);
+    if (alike !== undefined) return [noteOf(old, [alike])];
+    const others = pairs.filter((pair) => pair.old === old && !taken.has(pair.name)).map(({ name }) => name);
+    return others.length === 0 || !mayBeUnlike ? [] : [noteOf(old, others)];
+  });
+  return notes.slice(0, SHOWN);
+}
+
+function noteOf(old: string, names: readonly string[]): string {
+  const shown = (name: string) => inQuotes(cut(name, CHARS_MAX), '"');
+  const some = names.slice(0, SHOWN).map(shown);
+  const merged = `coalesce(${shown(old)}, ${some[0]})`;
+  const which = some.length === 1 ? 'it is' : 'one of them is';
+  return `no ${shown(old)} in this file, but ${some.join(', ')}, which nothing loaded before has: if ${which} the same, read ${merged}.`;
+}
+
+/** The names of the fields, with their types; `_id` and the like are none. */
+async function fieldsOf(ctx: Context, collection: CollectionRecord): Promise<Fields> {
+  const { columns } = await run(ctx, `SELECT * FROM ${tableOf(collection)} LIMIT 0`);
+  return new Map(columns.filter(({ name }) => !name.startsWith('_')).map(({ name, type }) => [name, type]));
+}
+
+async function counts(ctx: Context, collection: CollectionRecord, sql: readonly string[]): Promise<number[]> {
+  const { rows } = await run(ctx, `SELECT ${sql.join(', ')} FROM ${tableOf(collection)}`);
+  return (rows[0] ?? []).map(Number);
+}
+
+const run = ({ engine, caller, signal }: Context, sql: string) => engine.query({ sql, caller: caller.keyHash, signal });
+
+const tableOf = ({ workspace, name }: CollectionRecord) => `${inQuotes(workspace, '"')}.${inQuotes(name, '"')}`;
+
+const kindOf = (type = '') => (NUMBER.test(type) ? 'number' : type);

@@ -1,0 +1,54 @@
+import { counted } from '../../contract/in-words.ts';
+import type { SqlBody } from '../../contract/queries.ts';
+import { inQuotes } from '../../contract/text.ts';
+import type { QueryOutcome } from '../../engine/engine.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import type { CallContext } from '../context.ts';
+
+/* Rows that a load saw to sum up others are in every sum of a later query, whose author never read what was told then. */
+
+const AGGREGATE = /\b(?:sum|avg|mean|median|count|max|stddev|fsum|favg|kahan_sum)\s*\(/i;
+const NAME = /"((?:[^"]|"")+)"/g;
+
+/**
+ * Says which rows of a collection sum up others, where a statement computes over them and names none of the fields that
+ * leave them out. Looked for only in collections of which a load has told that.
+ */
+export async function asideWarnings(
+  ctx: CallContext,
+  { query }: SqlBody,
+  { collections }: Pick<QueryOutcome, 'collections'>,
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const name of collections) {
+    const collection = ctx.catalog.all('collection').get(name);
+    if (collection === undefined) continue;
+    for (const { at, where } of ctx.usage.of(collection).notes) {
+      if (where === undefined || !AGGREGATE.test(query) || namesFieldOf(where, query)) continue;
+      const count = await countOf(ctx, collection, where);
+      if (count === 0) continue;
+      const [seem, them] = count === 1 ? ['seems', 'it'] : ['seem', 'them'];
+      warnings.push(
+        `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and no field is named that leaves ${them} out: WHERE ${where}.`,
+      );
+    }
+  }
+  return warnings;
+}
+
+function namesFieldOf(where: string, query: string): boolean {
+  const text = query.toLowerCase();
+  return Array.from(where.matchAll(NAME), ([, name = '']) => name.toLowerCase()).some((name) => text.includes(name));
+}
+
+/** Zero, too, if they cannot be counted: the field may be gone. */
+async function countOf(
+  { engine, caller, signal }: CallContext,
+  { workspace, name }: CollectionRecord,
+  where: string,
+): Promise<number> {
+  const table = [workspace, name].map((part) => inQuotes(part, '"')).join('.');
+  const sql = `SELECT count(*) FROM ${table} WHERE NOT (${where})`;
+  const answer = await engine.query({ sql, caller: caller.keyHash, signal }).catch(() => undefined);
+  return Number(answer?.rows[0]?.[0] ?? 0);
+}
