@@ -96,6 +96,37 @@ test.each([
   expect(await warningsOf(sql)).toEqual([]);
 });
 
+test('what a cast of an expression makes another number', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'm', workspace: 'commons', name: 'money', recognizeTimes: false },
+  ]);
+  const money = [
+    { balance: '1,000.00', amount: '6.020,23 €', weight: '12 kg', share: '5k', part: '7-1' },
+    { balance: '(250.50)', amount: '8.470,75 EUR', weight: '7 kg', share: '12k', part: '18-2' },
+  ];
+  await engine.addDocuments(
+    'm',
+    money.map((one, n) => doc(`${n}`, one)),
+  );
+  const kept = (field: string) => `regexp_replace(${field}, '[^0-9.+-]', '', 'g')`;
+  const balance = "CAST(replace(regexp_replace(balance, '[^0-9.(+-]', '', 'g'), '(', '-') AS DOUBLE)";
+  expect(await warningsOf(`SELECT min(CAST(${kept('balance')} AS DOUBLE)) FROM money`)).toEqual([
+    `${kept('balance')} makes 250.5 of '(250.50)': ${balance} makes -250.5.`,
+  ]);
+  expect((await engine.query({ sql: `SELECT min(${balance}) FROM money` })).rows).toEqual([[-250.5]]);
+  expect(await warningsOf(`SELECT sum(TRY_CAST(${kept('amount')} AS DOUBLE)) FROM money`)).toEqual([
+    `${kept('amount')} makes 6.02023 of '6.020,23 €': CAST(replace(regexp_replace(amount, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE) makes 6020.23.`,
+  ]);
+  for (const right of [
+    "CAST(replace(weight, ' kg', '') AS INT)",
+    "CAST(replace(share, 'k', '000') AS INT)",
+    "CAST(split_part(part, '-', 1) AS INT)",
+    "CAST(regexp_replace(part, '-(.*)', '\\1') AS INT)",
+    balance,
+  ])
+    expect(await warningsOf(`SELECT sum(${right}) FROM money`)).toEqual([]);
+});
+
 test('of what few documents have, all are counted', async () => {
   const documents = (ROWS + 2).toLocaleString('en-US');
   expect(await warningsOf('SELECT sum(TRY_CAST(amount AS DOUBLE)) FROM rare')).toEqual([

@@ -80,15 +80,15 @@ export function noteCast(walk: CastUses, node: Node, scope: Scope | undefined): 
   else walk.casts[same] = { ...known, sources: together(known.sources, sources) };
 }
 
-/** A cast of what functions of text make of a field: its errors name the value, and its NULLs do not. */
+/** A cast of what functions of text make of a field: its errors name the value, and its NULLs and other numbers do not. */
 function notePartCast(
   walk: CastUses,
   [part]: readonly TextPart[],
   { type, isTry }: Pick<TextCast, 'type' | 'isTry'>,
 ): void {
-  if (part === undefined || part.number !== undefined || !isTry) return;
+  if (part === undefined || part.number !== undefined || !(isTry || isNumber(type))) return;
   const { written, of, whole } = part;
-  if (walk.casts.some((one) => one.written === written && one.type === type)) return;
+  if (walk.casts.some((one) => one.written === written && one.type === type && one.isTry === isTry)) return;
   walk.casts.push({
     written,
     type,

@@ -10,7 +10,7 @@ import { isMissing } from '../../sql/missing.ts';
 import { quoteText } from '../../sql/names.ts';
 import type { Look } from './look.ts';
 import { readingOf } from './readings.ts';
-import { type Data, type Lost, lostOf, type Sample, sampled } from './samples.ts';
+import { type Data, type Lost, lostOf, otherNumber, type Sample, sampled } from './samples.ts';
 
 /*
  * Casts of text that give something else than is meant, or NULL, for some of its values.
@@ -91,6 +91,32 @@ export const thousands: Look = ({ casts }) =>
           if (reading !== 'right') return reading.said;
         }
         return undefined;
+      },
+    }));
+
+/** Constants that put digits into a text, or a piece of it: another number is meant then. */
+const OTHER_NUMBER = /'\d+'|\\\d/;
+
+/** Casts of what functions make of the whole text of a number, which is another one then: without its sign, or its decimal comma. */
+export const misread: Look = ({ casts }, { data }) =>
+  casts
+    .filter(({ type, of }) => isNumber(type) && of !== undefined && !OTHER_NUMBER.test(of))
+    .filter(({ sources, written }) => sources.fields.every((field) => field.written !== written))
+    .slice(0, CASTS_MAX)
+    .map((cast) => ({
+      kind: 'lost',
+      samples: cast.sources.fields.map((field) => ({ field, types: [cast.type] })),
+      async said([texts = []]) {
+        const { written, type, of = '', sources } = cast;
+        const [field] = sources.fields;
+        const values = texts.map(sampled);
+        const readingOf = (operand: string) => readingFor({ operand, type }, values);
+        const reading = readingOf('v');
+        if (field === undefined || reading === 'right' || reading.sql === undefined) return undefined;
+        const other = await otherNumber(field, `TRY_CAST(${of} AS DOUBLE)`, triedSql(reading.sql), data);
+        const right = other && readingOf(field.written);
+        if (other === undefined || right === undefined || right === 'right') return undefined;
+        return `${written} makes ${other.one} of ${quoteText(cut(other.text, SHOWN_CHARS))}: ${right.sql} makes ${other.other}.`;
       },
     }));
 

@@ -1,6 +1,6 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near } from './alike.ts';
-import { lostByCasts, replacedPoints, shortYears, thousands } from './casts.ts';
+import { lostByCasts, misread, replacedPoints, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
@@ -26,6 +26,7 @@ const LOOKS: readonly Look[] = [
   orders,
   lostByCasts,
   thousands,
+  misread,
   shortYears,
   replacedPoints,
   epochUnits,

@@ -152,6 +152,20 @@ export async function isAny(field: TextField, condition: string, data: Data, row
   return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
+/** A text of which one expression on `v` makes another number than the other does, by more than its decimals; undefined: none. */
+export async function otherNumber(
+  { path, table }: Place,
+  one: string,
+  other: string,
+  { connection, viewOf }: Data,
+): Promise<{ text: string; one: number; other: number } | undefined> {
+  const values = `SELECT v FROM (${fieldSql(path, viewOf(table), ROWS_MAX)}) WHERE length(v) <= ${TEXT_CHARS_MAX} LIMIT ${VALUES_MAX}`;
+  const numbers = `SELECT v, CAST(${one} AS DOUBLE) AS one, CAST(${other} AS DOUBLE) AS other FROM (${values})`;
+  const sql = `SELECT * FROM (${numbers}) WHERE trunc(one) <> trunc(other) OR sign(one) <> sign(other) LIMIT 1`;
+  const [[text, first, second] = []] = await rowsOf(connection, sql);
+  return text === undefined ? undefined : { text: String(text), one: Number(first), other: Number(second) };
+}
+
 /** The rows of a SELECT; none if it fails. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<unknown[][]> {
   try {
