@@ -82,7 +82,9 @@ export async function presentLoads(
         : []),
       ...(inside > 0 ? [addressed] : []),
     ].join('; ')}.`,
-    isError: stopped !== undefined || (failures + broken.length > 0 && inside === 0),
+    isError:
+      stopped !== undefined ||
+      (input.on_error === 'skip' ? failures + broken.length > 0 && inside === 0 : broken.length > 0),
   };
 }
 
@@ -105,7 +107,7 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
   if (stopped?.load.stopped === undefined) return [];
   const { load } = stopped;
   const { entries } = load;
-  const { isUnsure } = stopped.load.stopped;
+  const { isUnsure, isBroken } = stopped.load.stopped;
   const texts = [
     `the load stopped in the file that stopped_in names; ${inside.toLocaleString('en-US')} documents are in and stay`,
   ];
@@ -114,7 +116,11 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
       `whether some of its entries after number ${entries} are in too is not known: if they have no _id, count the documents first`,
     );
   }
-  texts.push(`to go on, call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}`);
+  const other = otherArgumentHint(load);
+  if (other !== undefined) return [...texts, other];
+  texts.push(
+    `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name${entries > 0 ? `, "skip": ${entries}` : ''}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
+  );
   return texts;
 }
 

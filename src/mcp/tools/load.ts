@@ -46,6 +46,8 @@ export interface Load {
   /** With what the cells of CSV were separated, if that was recognized and is no comma. */
   separator?: string | undefined;
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
+  /** Whether files after it may be loaded although it is broken: of those for one collection, a later one replaces what is in an earlier one. */
+  isApart: boolean;
 }
 
 /** What is known of a file once it is read. */
@@ -84,6 +86,7 @@ export function newLoad(target: Target, shared: Shared, name?: string): Load {
     failures: 0,
     ...shared,
     isCreated: false,
+    isApart: false,
   };
 }
 
@@ -101,9 +104,9 @@ export function fail(load: Load, at: number, id: string | null, error: unknown):
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
 }
 
-/** Whether no other file is loaded after this one: what is wrong with a file says nothing of the others. */
-export function endsCall({ stopped }: Load): boolean {
-  return stopped !== undefined && stopped.isBroken !== true;
+/** Whether no other file is loaded after this one. */
+export function endsCall({ stopped, isApart }: Load): boolean {
+  return stopped !== undefined && !(isApart && stopped.isBroken === true);
 }
 
 /** Documents of the load that are in. */

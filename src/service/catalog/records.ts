@@ -165,8 +165,10 @@ const USAGE = z.object({
   purgedBytes: z.number().default(0),
   /** By the condition of `fieldMappingQuery`. */
   droppedDocCount: z.number().default(0),
-  /** What loads of files told of their documents, the latest last; `where` is true of other documents only. */
-  notes: z.array(z.object({ at: z.string(), text: z.string(), where: z.string().optional() })).default([]),
+  /** What loads of files told of their documents, the latest last; `where` is not true of so many documents. */
+  notes: z
+    .array(z.object({ at: z.string(), text: z.string(), where: z.string().optional(), count: z.number().default(0) }))
+    .default([]),
   /** Documents that came from the text of the collection's file. */
   file: z
     .object({

@@ -103,9 +103,10 @@ export function openUsage(catalog: Catalog, log: Logger, delayMs = STORE_DELAY_M
     },
     noted(collection, notes, isAll) {
       const at = new Date().toISOString();
-      const fresh = notes.map(({ text, where }) => ({
+      const fresh = notes.map(({ text, where, count = 0 }) => ({
         at,
         text: cut(text, NOTE_CHARS_MAX),
+        count,
         ...(where && where.length <= NOTE_CHARS_MAX && { where }),
       }));
       const before = (isAll ? [] : of(collection).notes).filter((one) => fresh.every(({ text }) => text !== one.text));

@@ -32,8 +32,10 @@ export interface SeenRows {
 /** What is told of the rows of a table. */
 export interface TableNote {
   text: string;
-  /** SQL that is true of the rows that it does not mean. */
+  /** SQL that is true of the rows that it does not mean, if it is sure of them. */
   where?: string | undefined;
+  /** How many rows it means, if all were looked at. */
+  count?: number | undefined;
 }
 
 /** Rows at the end that are looked at. */

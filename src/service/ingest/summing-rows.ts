@@ -31,7 +31,9 @@ export function summingNote({ names, first, last = [], rows: all, place }: SeenR
   const [seem, they] = some.length === 1 ? ['seems', 'it'] : ['seem', 'them'];
   const where = conditionFor(some, { rows, names, isWhole: rows.length === all }, table);
   const text = `${counted(some.length, 'rows')}${among} (${place} ${places[0]}${said}${places.length > 1 ? `; ${places.slice(1).join(', ')}` : ''}${more}) ${seem} to sum up others, or to stand below them: leave ${they} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
-  return { text, where };
+  // A name may begin as a total does, and be a sum by chance.
+  const isSure = some.length > 1 || (label !== undefined && isTotal(label.text));
+  return isSure ? { text, where, count: rows.length < all ? undefined : some.length } : { text };
 }
 
 /** What rows of a table have. */

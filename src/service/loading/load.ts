@@ -9,6 +9,8 @@ import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { readCsvSettings } from '../ingest/csv-format.ts';
+import type { TableNote } from '../ingest/seen-rows.ts';
+import { countAside } from '../queries/aside-rows.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
@@ -85,14 +87,21 @@ async function repeatWarnings(
 
 /** Keeps what is told of the documents for those who ask later; what was told of documents that are gone goes with them. */
 async function keepNotes(
-  { engine, usage }: CallContext,
+  ctx: CallContext,
   collection: CollectionRecord,
   { lasting, added, replaced }: LoadOutcome,
 ): Promise<void> {
+  const { engine, usage } = ctx;
   const isKnown = usage.of(collection).notes.length > 0;
   if (lasting.length === 0 && (!isKnown || added + replaced === 0)) return;
   const isAll = isKnown && (await engine.stats(collection.table)).docCount <= added + replaced;
-  usage.noted(collection, lasting, isAll);
+  const notes: TableNote[] = [];
+  for (const { text, where, count = Number.POSITIVE_INFINITY } of lasting) {
+    const found = where === undefined ? 0 : await countAside(ctx, collection, where);
+    // Where other documents are like them, it would leave these out, too.
+    notes.push(where === undefined || found > count ? { text } : { text, where, count: found });
+  }
+  usage.noted(collection, notes, isAll);
 }
 
 function resultOf({

@@ -16,8 +16,8 @@ const SHOWN = 3;
 const CHARS_MAX = 60;
 /** As many of the documents have to have a value. */
 const FILLED_MIN = 0.9;
-/** Where a file lacks more fields, names that are not alike are not told. */
-const UNLIKE_MAX = 2;
+/** Where a file shares fewer fields, or lacks several, names that are not alike are not told. */
+const SHARED_MIN = 2;
 const NUMBER = /^(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)$/;
 
 type Context = Pick<CallContext, 'engine' | 'caller' | 'signal'>;
@@ -70,7 +70,7 @@ async function renamedNotes(ctx: Context, collection: CollectionRecord, before: 
     ),
   );
   // A file of other things has little in common with those before it.
-  const mayBeUnlike = lacked.length <= UNLIKE_MAX && 2 * lacked.length <= known.length;
+  const mayBeUnlike = lacked.length === 1 && full.length === 1 && known.length >= SHARED_MIN + 1;
   return notesOf(
     pairs.filter((_, at) => both[at] === 0),
     mayBeUnlike,
@@ -106,10 +106,12 @@ function notesOf(pairs: readonly Pair[], mayBeUnlike: boolean): string[] {
 
 function noteOf(old: string, names: readonly string[]): string {
   const shown = (name: string) => inQuotes(cut(name, CHARS_MAX), '"');
-  const some = names.slice(0, SHOWN).map(shown);
-  const merged = `coalesce(${shown(old)}, ${some[0]})`;
+  const some = names.slice(0, SHOWN);
+  const [first = ''] = some;
+  const isWhole = Math.max(old.length, first.length) <= CHARS_MAX;
+  const merged = isWhole ? `coalesce(${shown(old)}, ${shown(first)})` : 'coalesce() of both';
   const which = some.length === 1 ? 'it is' : 'one of them is';
-  return `no ${shown(old)} in this file, but ${some.join(', ')}, which nothing loaded before has: if ${which} the same, read ${merged}.`;
+  return `no ${shown(old)} in this file, but ${some.map(shown).join(', ')}, which nothing loaded before has: if ${which} the same, read ${merged}.`;
 }
 
 /** The names of the fields, with their types; `_id` and the like are none. */

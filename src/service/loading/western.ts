@@ -8,6 +8,9 @@ import { isUtf8 } from 'node:buffer';
 const [OTHER, LATIN, LETTER, MARK, SIGN, NONE] = [0, 1, 2, 3, 4, 5];
 /** As many of the letters have to stand beside one of a to z. */
 const JOINED_MIN = 0.8;
+/** In other encodings the bytes of these are seldom letters of words; and half of the letters have to be some of them. */
+const COMMON: ReadonlySet<number> = new Set(Buffer.from('äöüßéçñåøàêôáíóúÄÖÜÉÇÑÅØÀÁÓÚ', 'latin1'));
+const COMMON_MIN = 0.5;
 /** Letters beside one another, of which other alphabets have words. */
 const RUN_MAX = 3;
 const MARKS = '’­·';
@@ -38,13 +41,18 @@ export class WesternLook {
   #run = 0;
   #letters = 0;
   #joined = 0;
+  #common = 0;
+  #lastByte = 0;
   #isOther = false;
   readonly #seen = new Set<number>();
 
   take(bytes: Uint8Array): void {
     for (const byte of bytes) {
       const kind = CLASSES[byte] as number;
-      if (kind === NONE) this.#isOther = true;
+      // A character of UTF-8: a byte that is cut, or one line of another encoding, would make all others wrong.
+      const isSequence = this.#lastByte >= 0xc2 && this.#lastByte <= 0xf4 && byte >= 0x80 && byte <= 0xbf;
+      this.#lastByte = byte;
+      if (kind === NONE || isSequence) this.#isOther = true;
       const isLetter = kind === LETTER || kind === LATIN;
       // A sign within a word is a letter of another encoding.
       if (isLetter && this.#last === SIGN && (this.#before === LETTER || this.#before === LATIN)) this.#isOther = true;
@@ -53,6 +61,7 @@ export class WesternLook {
         this.#run += 1;
         if (this.#last === LATIN) this.#joined += 1;
         if (this.#run > RUN_MAX) this.#isOther = true;
+        if (COMMON.has(byte)) this.#common += 1;
         this.#seen.add(byte);
       } else {
         if (kind === LATIN && this.#run === 1 && this.#before !== LATIN) this.#joined += 1;
@@ -66,7 +75,8 @@ export class WesternLook {
   get isPlausible(): boolean {
     // In the encodings of Central Europe č, ć and ř are è, æ and ø, which no language has beside one another.
     const isCentral = this.#seen.has(0xe8) && (this.#seen.has(0xe6) || this.#seen.has(0xf8));
-    return !this.#isOther && !isCentral && this.#letters > 0 && this.#joined >= JOINED_MIN * this.#letters;
+    if (this.#isOther || isCentral || this.#letters === 0) return false;
+    return this.#joined >= JOINED_MIN * this.#letters && this.#common >= COMMON_MIN * this.#letters;
   }
 }
 

@@ -23,10 +23,11 @@ export async function asideWarnings(
   for (const name of collections) {
     const collection = ctx.catalog.all('collection').get(name);
     if (collection === undefined) continue;
-    for (const { at, where } of ctx.usage.of(collection).notes) {
+    for (const { at, where, count: most } of ctx.usage.of(collection).notes) {
       if (where === undefined || !AGGREGATE.test(query) || namesFieldOf(where, query)) continue;
-      const count = await countOf(ctx, collection, where);
-      if (count === 0) continue;
+      const count = await countAside(ctx, collection, where);
+      // Documents that came otherwise and are like them may be ordinary ones.
+      if (count === 0 || count > most) continue;
       const [seem, them] = count === 1 ? ['seems', 'it'] : ['seem', 'them'];
       warnings.push(
         `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and no field is named that leaves ${them} out: WHERE ${where}.`,
@@ -41,14 +42,17 @@ function namesFieldOf(where: string, query: string): boolean {
   return Array.from(where.matchAll(NAME), ([, name = '']) => name.toLowerCase()).some((name) => text.includes(name));
 }
 
-/** Zero, too, if they cannot be counted: the field may be gone. */
-async function countOf(
+const COUNT_MS = 1_000;
+
+/** The documents of which a condition is not true. Zero, too, if they cannot be counted in time: the field may be gone. */
+export async function countAside(
   { engine, caller, signal }: CallContext,
   { workspace, name }: CollectionRecord,
   where: string,
 ): Promise<number> {
   const table = [workspace, name].map((part) => inQuotes(part, '"')).join('.');
   const sql = `SELECT count(*) FROM ${table} WHERE NOT (${where})`;
-  const answer = await engine.query({ sql, caller: caller.keyHash, signal }).catch(() => undefined);
+  const either = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+  const answer = await engine.query({ sql, caller: caller.keyHash, signal: either }).catch(() => undefined);
   return Number(answer?.rows[0]?.[0] ?? 0);
 }

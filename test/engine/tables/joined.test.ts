@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
@@ -57,6 +58,51 @@ describe('writes that wait for the same table', () => {
     const told = await Promise.all(['a', 'b'].map((write) => joined.add('gone', write).catch(String)));
     expect(told).toEqual(['Error: no table', 'Error: no table']);
     expect(done).toEqual([]);
+  });
+
+  test('that come while the table is waited for in vain are not failed by that', async () => {
+    let waits = 0;
+    const joined = createJoined<string, string>({
+      hold: async (_, work) => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        waits += 1;
+        if (waits === 1) throw new Error('lost');
+        return await work();
+      },
+      alone: async (_, write) => `${write}!`,
+      together: async (_, writes) => writes.map((write) => `${write}.`),
+    });
+    const first = joined.add('t', 'a').catch(String);
+    const later = ['b', 'c'].map((write) => joined.add('t', write).catch(String));
+    expect(await Promise.all([first, ...later])).toEqual(['Error: lost', 'b.', 'c.']);
+    expect(waits).toBe(2);
+  });
+
+  test('are done as work of the request of the first of them', async () => {
+    const current = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    let free = Promise.resolve();
+    const joined = createJoined<string, string>({
+      hold: (_, work) => {
+        const mine = free.then(work);
+        free = mine.then(() => undefined);
+        return mine;
+      },
+      alone: async (_, write) => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        seen.push(current.getStore());
+        return write;
+      },
+      together: async (_, writes) => {
+        seen.push(current.getStore());
+        return [...writes];
+      },
+    });
+    const add = (write: string) => current.run(write, () => joined.add('t', write));
+    const a = add('a');
+    await Promise.resolve();
+    await Promise.all([a, add('b'), add('c')]);
+    expect(seen).toEqual(['a', 'b']);
   });
 
   test('are at most so many at once', async () => {

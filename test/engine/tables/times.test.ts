@@ -376,7 +376,10 @@ test('JSON is compared with times as text is: of an alias over dates and times, 
   ]) {
     const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM moments WHERE ${condition} ORDER BY 1` });
     expect([condition, rows.flat()]).toEqual([condition, found]);
-    expect(warnings).toEqual(['moment: text, compared as a time. Text without a zone counts as UTC.']);
+    const [said, more] = warnings;
+    expect(said).toBe('moment: text, compared as a time. Text without a zone counts as UTC.');
+    // One of them has a later moment of that day.
+    expect(more === undefined).toBe(String(condition).includes('BETWEEN'));
   }
 });
 

@@ -108,25 +108,43 @@ describe('load_file of many files', () => {
     expect((await call('run_query', { query: 'SELECT count(*) FROM a1' })).data['rows']).toEqual([[0]]);
   });
 
-  it('goes on after a file that cannot be read on, says what is in of it, and how to load the rest', async () => {
+  it('stops at a file that cannot be read on where others are for the same collection, and goes on from there', async () => {
     write('stop/s1.json', '[{"_id":"1"}]');
     write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},');
-    write('stop/s3.json', '[{"_id":"4"}]');
+    write('stop/s3.json', '[{"_id":"2","at":"later"}]');
     const { data, next, isError } = await load({ path: 'stop', collection: 'stopped' });
-    expect(isError).toBe(false);
-    const why = expect.stringContaining('The file is not JSON, at line 1');
+    expect(isError).toBe(true);
     expect(data).toMatchObject({
       complete: false,
-      files: 2,
-      counts: { ADDED: 4 },
-      broken_files: [{ file: 'stop/s2.json', error: why, documents_in: 2, skip: 2 }],
+      files: 1,
+      counts: { ADDED: 3 },
+      stopped_in: 'stop/s2.json',
+      entries: 2,
+      stopped_because: expect.stringContaining('The file is not JSON, at line 1'),
+      not_loaded: ['stop/s3.json'],
     });
-    expect(next).toContain('do what each error says, and load them by themselves, with their "skip"');
+    expect(next).toContain('correct that file and call again with the same "path", "from": its name, "skip": 2');
     write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},{"_id":"5"}]');
     const rest = await load({ path: 'stop', collection: 'stopped', from: 'stop/s2.json', skip: 2 });
     expect(rest.data).toMatchObject({ complete: true, files: 2, counts: { ADDED: 1, REPLACED: 1 } });
     const { text } = await load({ path: 'stop', collection: 'stopped', from: 's9.json' });
     expect(text).toContain('none of the 3 files that "path" names; the first of them is "stop/s1.json"');
+  });
+
+  it('goes on after it where each has a collection of its own, and says how to load the rest', async () => {
+    write('apart/p1.json', '[{"_id":"1"}]');
+    write('apart/p2.json', '[{"_id":"2"},{"_id":"3"},');
+    write('apart/p3.json', '[{"_id":"4"}]');
+    const { data, next, isError } = await load({ path: 'apart', workspace: 'apart' });
+    expect(isError).toBe(true);
+    const error = expect.stringContaining('The file is not JSON, at line 1');
+    expect(data).toMatchObject({
+      complete: false,
+      files: 2,
+      counts: { ADDED: 4 },
+      broken_files: [{ file: 'apart/p2.json', error, documents_in: 2, skip: 2 }],
+    });
+    expect(next).toContain('do what each error says, and load them by themselves, with their "skip"');
   });
 
   it('goes on after what is refused if it is told so, and says which files are broken', async () => {
@@ -212,12 +230,15 @@ describe('load_file of many files', () => {
     expect((await load({ path: 'later.jsonl', collection: 'renamed' })).text).not.toContain('umsatz", which');
     write('first.jsonl', '{"date":"2024-03-01","cost":5,"umsatz":50.5,"note":"x"}\n');
     await load({ path: 'first.jsonl', collection: 'other' });
-    write('second.jsonl', '{"date":"2024-04-01","cost":5,"sales":7,"memo":"x","more":true}\n');
+    write('second.jsonl', '{"date":"2024-04-01","cost":5,"sales":7,"note":"x"}\n');
     expect((await load({ path: 'second.jsonl', collection: 'other' })).data['warnings']).toEqual([
       expect.stringContaining('had no _id'),
       expect.stringMatching(/^no "umsatz" in this file, but "sales", which/),
-      expect.stringMatching(/^no "note" in this file, but "memo", which/),
     ]);
+    write('click.jsonl', '{"at":1,"button":"a"}\n');
+    await load({ path: 'click.jsonl', collection: 'events' });
+    write('view.jsonl', '{"at":1,"page":"b"}\n');
+    expect((await load({ path: 'view.jsonl', collection: 'events' })).text).not.toContain('in this file, but');
     write('third.jsonl', '{"date":"2024-04-01","cost":5,"umsatz":7,"note":"x","tax":2}\n');
     expect((await load({ path: 'third.jsonl', collection: 'other' })).text).not.toContain('in this file, but');
   });

@@ -250,6 +250,10 @@ test.each<[string, number[] | string, RegExp | undefined]>([
   ['of DOS', [0x6e, 0x0a, 0x4d, 0x81, 0x6e, 0x0a], undefined],
   ['Cyrillic', 'n\nÌîñêâà\n', undefined],
   ['signs alone', 'n\n10 €\n', undefined],
+  ['UTF-8 with a byte that is cut', 'n\npayÃ© livrÃ, hôtel élève\n', undefined],
+  ['UTF-8 with a mark', 'ï»¿n\nMünchen\n', undefined],
+  ['Baltic', 'n\nRîga\n', undefined],
+  ['Romanian', 'n\nBrãila\n', undefined],
 ])('text that is not UTF-8 is read as that of Windows where it has its letters in words: %s', async (_, text, told) => {
   const euro = (one: string) => (one === '€' ? 0x80 : one === '’' ? 0x92 : one.charCodeAt(0));
   const bytes = Buffer.from(typeof text === 'string' ? Array.from(text, euro) : text);

@@ -12,8 +12,10 @@ import { BEGINNING_CHARS } from './csv-types.ts';
  * what reads them is told of a file of any format.
  */
 
-/** Rows whose texts are looked at. */
+/** Rows whose texts are looked at, and texts of all columns: a thousand take some milliseconds. */
 const TEXT_ROWS = 500;
+const TEXTS_MAX = 20_000;
+const FEW_ROWS = 20;
 /** How many columns are told of. */
 const NOTES_MAX = 20;
 const TEXT_CHARS = 40;
@@ -37,11 +39,15 @@ export function textNotesOf(
   columns: Iterable<TextColumn>,
   notes: Map<string, ColumnNote> = new Map(),
 ): Map<string, ColumnNote> {
-  let told = 0;
-  for (const { name, texts } of columns) {
-    if (told === NOTES_MAX) break;
+  let [told, seen] = [0, 0];
+  const all = [...columns];
+  const rows = Math.max(FEW_ROWS, Math.min(TEXT_ROWS, Math.floor(TEXTS_MAX / all.length)));
+  for (const { name, texts } of all) {
+    if (told === NOTES_MAX || seen >= TEXTS_MAX) break;
     if (notes.has(name)) continue;
-    const note = textNote(name, texts.slice(0, TEXT_ROWS));
+    const some = texts.slice(0, rows);
+    seen += some.length;
+    const note = textNote(name, some);
     if (note === undefined) continue;
     // Each has a reading of its own.
     notes.set(name, { cause: note, text: note });

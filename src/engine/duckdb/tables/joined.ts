@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /**
  * Small writes to the same table that wait for each other are done together: finding their documents and making them
  * durable takes hardly longer for many than for one.
@@ -22,6 +24,8 @@ const WRITES_MAX = 64;
 interface Waiting<Write, Outcome> {
   write: Write;
   settle: { resolve(outcome: Outcome): void; reject(error: unknown): void };
+  /** Runs work as that of the request that this write is of: it is what is blamed. */
+  within<T>(work: () => T): T;
 }
 
 /** Whoever comes first waits for the table, and takes along those who have come until it is free. */
@@ -46,19 +50,23 @@ export function createJoined<Write, Outcome>(context: JoinedContext<Write, Outco
 
   /** Asks for the table until nothing waits; other work that waits for it meanwhile comes between. */
   const ask = async (table: string, queue: Waiting<Write, Outcome>[]) => {
-    try {
-      while (queue.length > 0) await context.hold(table, () => flush(table, queue.splice(0, WRITES_MAX)));
-    } catch (error) {
-      for (const { settle } of queue) settle.reject(error);
-    } finally {
-      queues.delete(table);
+    for (let [first] = queue; first !== undefined; [first] = queue) {
+      const asked = [...queue];
+      try {
+        await first.within(() => context.hold(table, () => flush(table, queue.splice(0, WRITES_MAX))));
+      } catch (error) {
+        const left = queue.splice(0);
+        queue.push(...left.filter((one) => !asked.includes(one)));
+        for (const { settle } of asked) settle.reject(error);
+      }
     }
+    queues.delete(table);
   };
 
   return {
     add(table, write) {
       return new Promise((resolve, reject) => {
-        const waiting = { write, settle: { resolve, reject } };
+        const waiting = { write, settle: { resolve, reject }, within: AsyncLocalStorage.snapshot() };
         const queue = queues.get(table);
         if (queue !== undefined) {
           queue.push(waiting);

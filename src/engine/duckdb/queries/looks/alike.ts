@@ -118,7 +118,8 @@ function isLonger(texts: readonly string[]): string {
     .filter((text) => text.length >= BEGINNING_CHARS_MIN && !DAY.test(text))
     .map((text) => text.toLowerCase());
   const begins = some.map((text) => {
-    const isWhole = /\d$/.test(text) ? ` AND v[${[...text].length + 1}] NOT BETWEEN '0' AND '9'` : '';
+    const next = `v[${[...text].length + 1}]`;
+    const isWhole = /\d$/.test(text) ? ` AND ${next} NOT BETWEEN '0' AND '9' AND ${next} NOT IN ('.', ',')` : '';
     return `(starts_with(lower(v), ${quoteText(text)})${isWhole})`;
   });
   return begins.length === 0 ? 'false' : begins.join(' OR ');

@@ -109,7 +109,7 @@ export async function nearTexts(
 }
 
 /** Documents all of whose values are looked at: without LIMIT, which takes ten times as long, that costs what a query's own cast does. */
-const ALL_ROWS_MAX = 1_000_000;
+const ALL_ROWS_MAX = 200_000;
 const LOST_MAX = 100;
 
 /** How many documents there are, if these are so few that all are looked at; undefined: more, or of lists. */
@@ -145,7 +145,7 @@ export async function lostOf(field: TextField, type: string, { connection, viewO
 /** Documents of which one is looked for whose field meets a condition, where there are too many to look at all. */
 export const SOUGHT_ROWS = 200_000;
 
-/** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of a million. */
+/** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of more. */
 export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
   const isAll = rows === undefined && (await fewDocuments(field, data)) !== undefined;
   const values = valuesSql(field, data.viewOf(field.table), isAll ? undefined : (rows ?? SOUGHT_ROWS));

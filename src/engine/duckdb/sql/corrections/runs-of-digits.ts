@@ -51,6 +51,7 @@ const BESIDE = /^[-−/_# ]{0,3}\p{L}{0,4}[-−/_# ]{0,3}$/u;
 const PARTS = /[-−/_# ]/;
 const RUN_MAX = 15;
 const FIRST_VALUES = 5;
+const YEAR = /^(?:19|20)\d\d$/;
 
 interface Runs {
   /** What stands beside the numbers. */
@@ -85,6 +86,8 @@ function runs(seen: Seen): Scale | undefined {
     places.some((numbers) => new Set([...numbers].map(({ length }) => length)).size > 1 && [...numbers].some(isPadded))
   )
     return undefined;
+  // `12-2021`, whose year counts more than what is before it.
+  if (places.slice(1).some((numbers) => [...numbers].every((one) => YEAR.test(one)))) return undefined;
   const way = (text: string): Place | undefined => {
     const { shape, numbers = [] } = runsIn(text) ?? {};
     if (shape !== first.shape) return undefined;
