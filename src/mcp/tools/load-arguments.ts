@@ -29,7 +29,7 @@ export interface LoadInput {
   types?: ColumnTypes;
   /** Answer what would be loaded, and write nothing. */
   dry_run?: boolean;
-  /** Whether the load of a file goes on after an entry that is refused; default stop. */
+  /** Whether the load goes on after an entry that is refused, and after a file that others of its collection follow; default stop. */
   on_error?: 'stop' | 'skip';
   /** The name of the file to begin with, of several. */
   from?: string;
