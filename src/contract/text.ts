@@ -64,6 +64,9 @@ export function inQuotes(text: string, quote: '"' | "'"): string {
 }
 
 /** What an error says, whatever was thrown. */
+/** A name within others, as SQL: `"ws"."name"`. */
+export const quotedPath = (...names: readonly string[]): string => names.map((name) => inQuotes(name, '"')).join('.');
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

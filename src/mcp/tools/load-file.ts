@@ -55,9 +55,9 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
   };
   tell(0, 0);
   for (const [index, { found, target, refused }] of plan.entries()) {
-    const isLast = !plan.slice(index + 1).some((later) => later.target === target);
-    const load = newLoad(target, shared, plan.length > 1 ? found.name : undefined);
-    load.isApart = plan.length > 1 && (isLast || refused !== undefined || input.on_error === 'skip');
+    const isLast = plan.findLastIndex((one) => one.target === target) === index;
+    const isApart = plan.length > 1 && (isLast || refused !== undefined || input.on_error === 'skip');
+    const load = newLoad(target, shared, plan.length > 1 ? found.name : undefined, isApart);
     const one: LoadedFile = { found, load, facts: undefined };
     try {
       if (refused !== undefined) throw refused;
@@ -65,8 +65,7 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
     } catch (error) {
       const { code, message } = toApiError(error);
       const isBroken = code === 'invalid_input' || code === 'not_found';
-      if (loaded.length === 0 && !(isBroken && load.isApart))
-        throw plan.length === 1 ? error : named(error, found.name);
+      if (loaded.length === 0 && !(isBroken && isApart)) throw plan.length === 1 ? error : named(error, found.name);
       load.stopped = { why: message, isUnsure: false, isBroken };
     }
     loaded.push(one);

@@ -74,7 +74,7 @@ export function newShared(): Shared {
   return { warnings: new Warnings(), room: new Room(FAILED_ROOM) };
 }
 
-export function newLoad(target: Target, shared: Shared, name?: string): Load {
+export function newLoad(target: Target, shared: Shared, name?: string, isApart = false): Load {
   return {
     target,
     name,
@@ -86,7 +86,7 @@ export function newLoad(target: Target, shared: Shared, name?: string): Load {
     failures: 0,
     ...shared,
     isCreated: false,
-    isApart: false,
+    isApart,
   };
 }
 

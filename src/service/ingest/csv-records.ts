@@ -376,7 +376,7 @@ function tooLong(line: number): CsvError {
 }
 
 /** What text that is not UTF-8 mostly is. */
-export const ENCODING_OF_WINDOWS = '"windows-1252" for one of a Windows program in Western Europe';
+const ENCODING_OF_WINDOWS = '"windows-1252" for one of a Windows program in Western Europe';
 
 function notText(bytes: Buffer, from: number): CsvError {
   const [valid = ''] = bytes.toString().split('\ufffd', 1);

@@ -1,5 +1,5 @@
 import { nearest } from '../../contract/nearest.ts';
-import { cut, inQuotes } from '../../contract/text.ts';
+import { cut, inQuotes, quotedPath } from '../../contract/text.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import type { LoadOutcome } from './loading.ts';
@@ -82,51 +82,35 @@ interface Pair {
   name: string;
 }
 
-/** A sentence for each field that is lacked: with the name most like it, or else with all that may be meant. */
+/** A sentence for each field that is lacked, with the name most like it; `mayBeUnlike`: or the only other one. */
 function notesOf(pairs: readonly Pair[], mayBeUnlike: boolean): string[] {
   const lacked = [...new Set(pairs.map(({ old }) => old))];
-  const likest = new Map(
-    lacked.map((old) => [
-      old,
-      nearest(
-        old,
-        pairs.filter((pair) => pair.old === old).map(({ name }) => name),
-      )[0],
-    ]),
-  );
-  const taken = new Set(likest.values());
   const notes = lacked.flatMap((old) => {
-    const alike = likest.get(old);
-    if (alike !== undefined) return [noteOf(old, [alike])];
-    const others = pairs.filter((pair) => pair.old === old && !taken.has(pair.name)).map(({ name }) => name);
-    return others.length === 0 || !mayBeUnlike ? [] : [noteOf(old, others)];
+    const names = pairs.filter((pair) => pair.old === old).map(({ name }) => name);
+    const [name = mayBeUnlike ? names[0] : undefined] = nearest(old, names);
+    return name === undefined ? [] : [noteOf(old, name)];
   });
   return notes.slice(0, SHOWN);
 }
 
-function noteOf(old: string, names: readonly string[]): string {
-  const shown = (name: string) => inQuotes(cut(name, CHARS_MAX), '"');
-  const some = names.slice(0, SHOWN);
-  const [first = ''] = some;
-  const isWhole = Math.max(old.length, first.length) <= CHARS_MAX;
-  const merged = isWhole ? `coalesce(${shown(old)}, ${shown(first)})` : 'coalesce() of both';
-  const which = some.length === 1 ? 'it is' : 'one of them is';
-  return `no ${shown(old)} in this file, but ${some.map(shown).join(', ')}, which nothing loaded before has: if ${which} the same, read ${merged}.`;
+function noteOf(old: string, name: string): string {
+  const [one, other] = [old, name].map((field) => inQuotes(cut(field, CHARS_MAX), '"'));
+  const isWhole = Math.max(old.length, name.length) <= CHARS_MAX;
+  const merged = isWhole ? `coalesce(${one}, ${other})` : 'coalesce() of both';
+  return `no ${one} in this file, but ${other}, which nothing loaded before has: if it is the same, read ${merged}.`;
 }
 
 /** The names of the fields, with their types; `_id` and the like are none. */
 async function fieldsOf(ctx: Context, collection: CollectionRecord): Promise<Fields> {
-  const { columns } = await run(ctx, `SELECT * FROM ${tableOf(collection)} LIMIT 0`);
+  const { columns } = await run(ctx, `SELECT * FROM ${quotedPath(collection.workspace, collection.name)} LIMIT 0`);
   return new Map(columns.filter(({ name }) => !name.startsWith('_')).map(({ name, type }) => [name, type]));
 }
 
 async function counts(ctx: Context, collection: CollectionRecord, sql: readonly string[]): Promise<number[]> {
-  const { rows } = await run(ctx, `SELECT ${sql.join(', ')} FROM ${tableOf(collection)}`);
+  const { rows } = await run(ctx, `SELECT ${sql.join(', ')} FROM ${quotedPath(collection.workspace, collection.name)}`);
   return (rows[0] ?? []).map(Number);
 }
 
 const run = ({ engine, caller, signal }: Context, sql: string) => engine.query({ sql, caller: caller.keyHash, signal });
-
-const tableOf = ({ workspace, name }: CollectionRecord) => `${inQuotes(workspace, '"')}.${inQuotes(name, '"')}`;
 
 const kindOf = (type = '') => (NUMBER.test(type) ? 'number' : type);

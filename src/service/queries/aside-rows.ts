@@ -1,6 +1,6 @@
 import { counted } from '../../contract/in-words.ts';
 import type { SqlBody } from '../../contract/queries.ts';
-import { inQuotes } from '../../contract/text.ts';
+import { quotedPath } from '../../contract/text.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
@@ -50,8 +50,7 @@ export async function countAside(
   { workspace, name }: CollectionRecord,
   where: string,
 ): Promise<number> {
-  const table = [workspace, name].map((part) => inQuotes(part, '"')).join('.');
-  const sql = `SELECT count(*) FROM ${table} WHERE NOT (${where})`;
+  const sql = `SELECT count(*) FROM ${quotedPath(workspace, name)} WHERE NOT (${where})`;
   const either = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
   const answer = await engine.query({ sql, caller: caller.keyHash, signal: either }).catch(() => undefined);
   return Number(answer?.rows[0]?.[0] ?? 0);

@@ -12,7 +12,7 @@ import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import { columnsFor, NEW_TABLE, newColumnsIn } from '../tables/new-columns.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
-import type { Shape } from '../values/shape.ts';
+import { INTEGERS, type Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
 import { type ColumnNote, groupedNotes } from './column-notes.ts';
@@ -24,8 +24,6 @@ import { type Ask, NO_COLUMNS, type Part, type Relation, type RelationOptions, t
 import { findRefused, handOver, type RowsReading } from './row-documents.ts';
 import type { PlanRows } from './rows-part.ts';
 import { documentNotes } from './text-notes.ts';
-
-const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
 
 /** Rows that are looked at to tell whether objects are maps. */
 const SAMPLE = 1_000;
@@ -126,7 +124,7 @@ function relationOf(
 
 /** How rows are read that are to go into a table. */
 function readingFor({ shape: { times, columns } }: Table, idField: string | undefined): RelationOptions {
-  const hasIntegers = (name: string) => INTEGERS.has(columns.get(name) ?? 'null');
+  const hasIntegers = (name: string) => INTEGERS.includes(columns.get(name) ?? 'null');
   return { idField, times, hasIntegers };
 }
 

@@ -100,6 +100,8 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   let widening: TableWidening | undefined;
   let changes = 0;
   let parsedBytes = 0;
+  /** So many have to be parsed before the shape is replaced. */
+  let bytesMin = 0;
   const documents: TextDocument[] = [];
   const pace = createPace();
   let pacedAt = text.start;
@@ -111,19 +113,23 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     const place = documents.length;
     let document = fitting(text, scanner, at, place);
     if (document === undefined) {
-      widening ??= widenTable(shape);
+      if (widening === undefined) {
+        widening = widenTable(shape);
+        bytesMin = bytesToWiden(known);
+      }
       document = await parseOne(text, widening, at, place, pace);
     }
     if (document === undefined || !isInPlace(text, document, place)) return undefined;
     documents.push(document);
     if (document.parsed !== null) parsedBytes += document.end - document.start;
-    if (widening !== undefined && widening.changes > changes && parsedBytes > bytesToWiden(known)) {
+    if (widening !== undefined && widening.changes > changes && parsedBytes > bytesMin) {
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
       scanner = createScanner(bytes, patternOf(known, text, shape));
       changes = widening.changes;
       parsedBytes = 0;
+      bytesMin = bytesToWiden(known);
     }
     if (document.end - pacedAt >= PACE_BYTES) {
       pacedAt = document.end;

@@ -1,4 +1,5 @@
 import type { TextEquality } from '../../gate/text-alike.ts';
+import { A_DAY } from '../../gate/whole-days.ts';
 import { alikeSql, differenceOf, plainSql, plainText } from '../../sql/invisible.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
@@ -107,15 +108,13 @@ const isNear = (texts: readonly string[]) =>
 /** Shorter ones begin too many others. */
 const BEGINNING_CHARS_MIN = 2;
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
 /**
  * Whether `v` begins with one of some texts: `PushEvent` with `Push`, `38/2024` with `38`, and no number with another one. Of
  * a day `whole-days.ts` tells.
  */
 function isLonger(texts: readonly string[]): string {
   const some = texts
-    .filter((text) => text.length >= BEGINNING_CHARS_MIN && !DAY.test(text))
+    .filter((text) => text.length >= BEGINNING_CHARS_MIN && !A_DAY.test(text))
     .map((text) => text.toLowerCase());
   const begins = some.map((text) => {
     const next = `v[${[...text].length + 1}]`;

@@ -100,8 +100,8 @@ const OTHER_NUMBER = /'\d+'|\\\d/;
 /** Casts of what functions make of the whole text of a number, which is another one then: without its sign, or its decimal comma. */
 export const misread: Look = ({ casts }, { data }) =>
   casts
-    .filter(({ type, of }) => isNumber(type) && of !== undefined && !OTHER_NUMBER.test(of))
-    .filter(({ sources, written }) => sources.fields.every((field) => field.written !== written))
+    .filter(({ type, of = '' }) => isNumber(type) && !OTHER_NUMBER.test(of))
+    .filter((cast) => readIn(cast).operand !== cast.written)
     .slice(0, CASTS_MAX)
     .map((cast) => ({
       kind: 'lost',
@@ -110,12 +110,11 @@ export const misread: Look = ({ casts }, { data }) =>
         const { written, type, of = '', sources } = cast;
         const [field] = sources.fields;
         const values = texts.map(sampled);
-        const readingOf = (operand: string) => readingFor({ operand, type }, values);
-        const reading = readingOf('v');
+        const reading = readingFor({ operand: 'v', type }, values);
         if (field === undefined || reading === 'right' || reading.sql === undefined) return undefined;
         const other = await otherNumber(field, `TRY_CAST(${of} AS DOUBLE)`, triedSql(reading.sql), data);
-        const right = other && readingOf(field.written);
-        if (other === undefined || right === undefined || right === 'right') return undefined;
+        const right = readingFor(readIn(cast), values);
+        if (other === undefined || right === 'right') return undefined;
         return `${written} makes ${other.one} of ${quoteText(cut(other.text, SHOWN_CHARS))}: ${right.sql} makes ${other.other}.`;
       },
     }));
