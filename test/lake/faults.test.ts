@@ -312,6 +312,27 @@ test('queries without the catalog say so, and nothing says its password', async 
   }
 });
 
+test('a connection to the catalog that ends while rows are read that are kept there ends nothing else', async () => {
+  const between = await startFaultProxy(() => postgres.port);
+  const direct = lake.catalog;
+  const catalog = new URL(direct);
+  catalog.port = String(between.port);
+  lake = { ...lake, catalog: catalog.href };
+  const engine = await openNode();
+  await createDocs(engine);
+  await engine.commit([{ do: 'putRecord', kind: 'k', key: 'a', value: { n: 1 } }]);
+  between.loseAnswer(/COPY .*ducklake_inlined_data_/s);
+  await expect(engine.commit([{ do: 'putRecord', kind: 'k', key: 'a', value: { n: 2 } }])).rejects.toThrow(
+    /this node opens the lake anew\. Nothing of it is stored/,
+  );
+  between.setDown(false);
+  await engine.commit([{ do: 'putRecord', kind: 'k', key: 'a', value: { n: 3 } }]);
+  await engine.addDocuments('t', [doc('1', { n: 1 })]);
+  expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['1']]);
+  await engines.shift()?.close();
+  await between.close();
+}, 60_000);
+
 test('without its files it says so soon, and goes on by itself', async () => {
   const engine = await openNode();
   await createDocs(engine);

@@ -47,7 +47,12 @@ export async function openLakeDatabase(place: LakePlace, limits: EngineLimits): 
   const { spool, exports, temp } = place.folders;
   mkdirSync(temp, { recursive: true, mode: 0o700 });
   if (!isInStore(place.data)) mkdirSync(place.data, { recursive: true });
-  const instance = await DuckDBInstance.create(':memory:', instanceOptions(limits, temp));
+  const instance = await DuckDBInstance.create(':memory:', {
+    ...instanceOptions(limits, temp),
+    // An error within the engine would make all further calls fail, and one that ends a transaction then ends the process. The
+    // instance holds no data of its own, and after such an error is left for a new one (`isFatal`).
+    disable_database_invalidation: 'true',
+  });
   let stopSigningIn: () => void = () => {};
   try {
     const first = await instance.connect();

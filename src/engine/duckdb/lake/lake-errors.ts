@@ -63,10 +63,13 @@ const STALE = [
   'relation "ducklake_inlined_data_',
 ];
 
+/** What the extension (1.5.5) makes of any failure to read rows that are kept in the catalog. */
+const UNREAD = 'Attempted to access index 0 within vector of size 0';
+
 /** Whether the lake has to be opened anew. */
 export function isStale(error: unknown): boolean {
   const { message } = readEngineError(error);
-  if (message.startsWith('basic_string')) return true;
+  if (message.startsWith('basic_string') || message === UNREAD) return true;
   // In quotes there may be whatever a caller wrote.
   const own = isOfStatement(error) ? message.replace(/"[^"]*"|'[^']*'/g, '') : lakeErrorText(error);
   return says(own, STALE);
