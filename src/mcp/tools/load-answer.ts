@@ -2,10 +2,10 @@ import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { addressing, type Found } from './addressing.ts';
-import { identifier } from './infer.ts';
-import { count, type FileFacts, insideOf, type Load, type Target } from './load.ts';
+import { count, type FileFacts, insideOf, type Load } from './load.ts';
 import type { LoadInput } from './load-arguments.ts';
 import { type LoadedFields, loadedFields } from './loaded-fields.ts';
+import { quotesHints, tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
 const FIELD_CHARS_MAX = 200;
@@ -90,11 +90,6 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 }
 
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
-
-/** The collection as SQL spells it. */
-export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'collection'>): string {
-  return `${identifier(workspace)}.${identifier(collection)}`;
-}
 
 /** What another load of the same documents would do, or has done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
@@ -223,6 +218,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
+    ...(inside > 0 ? quotesHints(load.target.collection) : []),
     ...load.warnings.hints,
   ];
   if (count(load, 'REPLACED') > 0)
