@@ -140,13 +140,12 @@ function rangesText(numbers: readonly number[]): string {
 /** What to do where a load stopped since the file has ids that are no text, or times of another format. */
 export function otherArgumentHint({ failed, target }: Pick<Load, 'failed' | 'target'>): string | undefined {
   // That of a collection stays.
-  if (target.isMissing && failed.some((one) => one.error.includes('; it has the format "%')))
+  if (target.isMissing && failed.some(({ kind }) => kind === 'other_time_format'))
     return 'the times have another format, which the reason names: call again with "event_time": {"field": its name, "format": that one, "time_zone": where they were written}';
-  const error = failed.find((one) => one.error.includes('"_id" must be a string'))?.error;
-  if (error === undefined) return undefined;
-  const [what, takes] = /and is (?:an object|a list);/.test(error)
-    ? ['objects or lists', 'takes their JSON text']
-    : ['numbers', 'takes them'];
+  const id = failed.find(({ kind }) => kind === 'id_is_number' || kind === 'id_is_nested');
+  if (id === undefined) return undefined;
+  const [what, takes] =
+    id.kind === 'id_is_nested' ? ['objects or lists', 'takes their JSON text'] : ['numbers', 'takes them'];
   return `the file has ${what} as _id: call again with "id_field": "_id", which ${takes}`;
 }
 
