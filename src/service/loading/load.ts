@@ -57,10 +57,10 @@ export async function load(
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
   const otherNames = await renamed(outcome);
-  outcome.warnings.push(...otherNames);
+  outcome.warnings.push(...otherNames.lasting, ...otherNames.notLooked);
   await keepNotes(ctx, collection, {
     ...outcome,
-    lasting: [...outcome.lasting, ...otherNames.map((text) => ({ text }))],
+    lasting: [...outcome.lasting, ...otherNames.lasting.map((text) => ({ text }))],
   });
   return resultOf(outcome);
 }
