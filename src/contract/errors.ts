@@ -48,6 +48,9 @@ export type NotFoundKey =
   | 'VIRTUAL_INSTANCE_NOT_FOUND'
   | 'ALLOWLIST_ENTRY_NOT_FOUND';
 
+/** Reasons for which a document is refused that another argument of its load takes away. */
+export type RefusalKind = 'id_is_number' | 'id_is_nested' | 'other_time_format';
+
 /** The body of every HTTP error; keys are always present, null if there is no value. */
 export interface ErrorBody {
   message: string;

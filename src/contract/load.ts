@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { RefusalKind } from './errors.ts';
 import { CollectionParam, WorkspaceParam } from './fields.ts';
 import type { JsonObject } from './json/json.ts';
 import type { Row } from './row.ts';
@@ -54,7 +55,7 @@ export interface LoadResult extends LoadProgress {
   without_id: number;
   refused_count: number;
   /** The first of them, with their line or row. */
-  refused: { at: number; _id: string | null; error: string }[];
+  refused: { at: number; _id: string | null; error: string; kind?: RefusalKind }[];
   warnings: string[];
   /** Why it ended before the end; null: it did not. */
   stopped: string | null;

@@ -63,10 +63,10 @@ export function inQuotes(text: string, quote: '"' | "'"): string {
   return quote + text.replaceAll(quote, quote + quote) + quote;
 }
 
-/** What an error says, whatever was thrown. */
 /** A name within others, as SQL: `"ws"."name"`. */
 export const quotedPath = (...names: readonly string[]): string => names.map((name) => inQuotes(name, '"')).join('.');
 
+/** What an error says, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -43,6 +43,8 @@ export type {
   OpenedRow,
   OpenedRows,
   ParquetRows,
+  Refusal,
+  RefusedRow,
   RowDocument,
   RowsOptions,
   RowsPart,

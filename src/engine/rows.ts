@@ -1,4 +1,5 @@
 import type { ColumnType } from '../contract/column-types.ts';
+import type { RefusalKind } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json/json.ts';
 import type { NewDocument } from './documents.ts';
 import type { OnFieldNews } from './field-news.ts';
@@ -50,11 +51,17 @@ export interface NewColumn {
   type: string;
 }
 
-/** A row that is not stored: the line at which it begins, or its number. */
-export interface RefusedRow {
+/** Why something is not stored. */
+export interface Refusal {
+  why: string;
+  kind?: RefusalKind | undefined;
+}
+
+/** An entry that is not stored. */
+export interface RefusedRow extends Refusal {
+  /** The line at which it begins, or its number. */
   at: number;
   id: string | null;
-  why: string;
 }
 
 /** What became of the rows so far. */
@@ -86,7 +93,7 @@ export interface RowsOptions {
   /** Reserves ids: the first of so many numbers, of which `numberedId` makes ids that sort in their order. */
   reserveIds(count: number): bigint;
   /** A row as a document that can be stored, or why it cannot. */
-  read(document: JsonObject): NewDocument | string;
+  read(document: JsonObject): NewDocument | Refusal;
   /** Takes all rows as documents instead of having them stored. */
   take?: ((documents: readonly RowDocument[]) => Promise<void>) | undefined;
   /** Told after each step that is durable. */

@@ -1,7 +1,6 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
-import { RESERVED_WORDS } from '../contract/reserved-words.ts';
 import type { Client } from '../http/client.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
@@ -118,8 +117,7 @@ async function runOnce({
       }
       consent = verdict;
     }
-    const told = withQuotes(hide(await tool.run(context, input, blast)), name, input);
-    const answer = withNames(told, tool.renamed?.(args) ?? []);
+    const answer = withNames(hide(await tool.run(context, input, blast)), tool.renamed?.(args) ?? []);
     return fence(blast === undefined ? answer : withReceipt(answer, { blast, consent, offered }));
   } catch (error) {
     const apiError = toApiError(error);
@@ -134,15 +132,6 @@ async function runOnce({
   } finally {
     reports?.end();
   }
-}
-
-/** Says that what was made has a name that SQL has to quote. */
-function withQuotes(answer: Fenced, tool: string, { name, alias }: Arguments): Fenced {
-  const made = { create_collection: name, create_alias: alias ?? name }[tool];
-  const word = typeof made === 'string' ? made.toLowerCase() : '';
-  if (!RESERVED_WORDS.has(word)) return answer;
-  const quoted = `In SQL its name stands in double quotes, "${word}", as it is a reserved word.`;
-  return { ...answer, next: answer.next === undefined ? quoted : `${quoted} ${answer.next}` };
 }
 
 /** Says which arguments have other names. */

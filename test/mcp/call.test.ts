@@ -215,11 +215,18 @@ describe('an error as a result', () => {
   it('says that a name has to be quoted', async () => {
     const { client } = fakeClient({
       createCollection: ({ name = '' }) => ({ name, workspace: 'w', status: 'CREATED' }),
+      createWorkspace: ({ name = '' }) => ({ name }),
+      createAlias: ({ name = '' }) => ({ name, workspace: 'w', state: 'READY' }),
     });
-    const nextOf = async (name: string) =>
-      (await callTool({ client, name: 'create_collection', args: { workspace: 'w', name }, confirm: never })).text;
-    expect(await nextOf('Both')).toContain('stands in double quotes, "both"');
-    expect(await nextOf('bothers')).not.toContain('double quotes');
+    const nextOf = async (name: string, args: object) => {
+      const { structured } = await callTool({ client, name, args: { ...args }, confirm: never });
+      return structured['next'];
+    };
+    const told = 'In SQL its name stands in double quotes, "both", as it is a reserved word.';
+    expect(await nextOf('create_collection', { workspace: 'w', collection: 'Both' })).toBe(told);
+    expect(await nextOf('create_collection', { workspace: 'w', collection: 'bothers' })).toBeUndefined();
+    expect(await nextOf('create_workspace', { workspace: 'both' })).toBe(told);
+    expect(await nextOf('create_alias', { workspace: 'w', alias: 'both', collections: ['w.c'] })).toBe(told);
   });
 
   it('names the workspace that was meant', async () => {

@@ -14,9 +14,9 @@ import type { Progress } from '../progress.ts';
 import { warned } from '../write-warnings.ts';
 import { handTool } from './hand-tool.ts';
 import { quotedIdentifier } from './infer.ts';
-import { tableOf } from './load-answer.ts';
 import { CANCELLED, UNKNOWN_FATE } from './load-run.ts';
 import { nextStepFor } from './next-steps.ts';
+import { tableOf } from './table-names.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 /**

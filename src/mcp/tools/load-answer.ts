@@ -2,10 +2,10 @@ import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { addressing, type Found } from './addressing.ts';
-import { identifier } from './infer.ts';
-import { count, type FileFacts, insideOf, type Load, type Target } from './load.ts';
+import { count, type FileFacts, insideOf, type Load } from './load.ts';
 import type { LoadInput } from './load-arguments.ts';
 import { type LoadedFields, loadedFields } from './loaded-fields.ts';
+import { quotesHints, tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
 const FIELD_CHARS_MAX = 200;
@@ -91,11 +91,6 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
 
-/** The collection as SQL spells it. */
-export function tableOf({ workspace, collection }: Pick<Target, 'workspace' | 'collection'>): string {
-  return `${identifier(workspace)}.${identifier(collection)}`;
-}
-
 /** What another load of the same documents would do, or has done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
   if (withoutId === 0) return [];
@@ -145,13 +140,12 @@ function rangesText(numbers: readonly number[]): string {
 /** What to do where a load stopped since the file has ids that are no text, or times of another format. */
 export function otherArgumentHint({ failed, target }: Pick<Load, 'failed' | 'target'>): string | undefined {
   // That of a collection stays.
-  if (target.isMissing && failed.some((one) => one.error.includes('; it has the format "%')))
+  if (target.isMissing && failed.some(({ kind }) => kind === 'other_time_format'))
     return 'the times have another format, which the reason names: call again with "event_time": {"field": its name, "format": that one, "time_zone": where they were written}';
-  const error = failed.find((one) => one.error.includes('"_id" must be a string'))?.error;
-  if (error === undefined) return undefined;
-  const [what, takes] = /and is (?:an object|a list);/.test(error)
-    ? ['objects or lists', 'takes their JSON text']
-    : ['numbers', 'takes them'];
+  const id = failed.find(({ kind }) => kind === 'id_is_number' || kind === 'id_is_nested');
+  if (id === undefined) return undefined;
+  const [what, takes] =
+    id.kind === 'id_is_nested' ? ['objects or lists', 'takes their JSON text'] : ['numbers', 'takes them'];
   return `the file has ${what} as _id: call again with "id_field": "_id", which ${takes}`;
 }
 
@@ -223,6 +217,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
+    ...(inside > 0 ? quotesHints(load.target.collection) : []),
     ...load.warnings.hints,
   ];
   if (count(load, 'REPLACED') > 0)

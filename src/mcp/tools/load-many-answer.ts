@@ -2,10 +2,11 @@ import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { fieldsAddressed, otherArgumentHint, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, otherArgumentHint, readAs, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
+import { quotesHints, tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
 const ROOM = { bytesMax: 16_000, tokensMax: 4_500 };
@@ -80,6 +81,7 @@ export async function presentLoads(
       ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.format_params?.list_path === undefined
         ? ['of a file with a list_path, the items of that list are the documents']
         : []),
+      ...new Set(loaded.flatMap(({ load }) => (insideOf(load) > 0 ? quotesHints(load.target.collection) : []))),
       ...(inside > 0 ? [addressed] : []),
     ].join('; ')}.`,
     isError:

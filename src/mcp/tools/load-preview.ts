@@ -8,9 +8,10 @@ import { cutText, Room } from '../room.ts';
 import { fieldsText } from './fields-text.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
 import type { Target } from './load.ts';
-import { readAs, tableOf } from './load-answer.ts';
+import { readAs } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
+import { tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
 /** What a load would do, found by reading the beginning of each file. */

@@ -192,7 +192,7 @@ function take(load: Load, result: LoadResult, file: DocumentFile): void {
   load.withoutId = result.without_id;
   load.warnings.add(result.warnings, load.name);
   const refused = result.refused.toSorted((one, other) => one.at - other.at);
-  for (const { at, _id, error } of refused) fail(load, at, _id, file.problemAt?.(at) ?? error);
+  for (const { at, _id, error, kind } of refused) fail(load, at, _id, file.problemAt?.(at) ?? error, kind);
   load.failures = result.refused_count;
   const [first] = load.failed;
   const problem = first && file.problemAt?.(first.at);

@@ -1,4 +1,5 @@
 import { refusalOf } from '../../contract/documents.ts';
+import type { RefusalKind } from '../../contract/errors.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
@@ -31,7 +32,7 @@ export interface Load {
   /** Documents whose `_id` was generated. */
   withoutId: number;
   /** The first refused entries; `failedAt` has the lines of the next ones. */
-  failed: { at: number; id: string | null; error: string }[];
+  failed: { at: number; id: string | null; error: string; kind?: RefusalKind | undefined }[];
   failedAt: number[];
   failures: number;
   /** Room left in the answer for reasons. */
@@ -94,13 +95,13 @@ export function newLoad(target: Target, shared: Shared, name?: string, isApart =
 const SAME_MAX = 3;
 
 /** Records a refused entry. */
-export function fail(load: Load, at: number, id: string | null, error: unknown): void {
+export function fail(load: Load, at: number, id: string | null, error: unknown, kind?: RefusalKind): void {
   load.failures += 1;
   const text = refusalOf(error);
   const entry = { at, id: id && cutText(id, ID_CHARS_MAX), error: cutText(text, REASON_CHARS_MAX) };
   const isShown =
     load.failed.length < FAILED_MAX && load.failed.filter((one) => one.error === entry.error).length < SAME_MAX;
-  if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push(entry);
+  if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push({ ...entry, kind });
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
 }
 

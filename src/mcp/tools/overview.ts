@@ -7,8 +7,9 @@ import { cutText } from '../room.ts';
 import { straysOf } from './field-strays.ts';
 import { fieldValues, type Table } from './field-values.ts';
 import { fieldsText } from './fields-text.ts';
-import { identifier, quotedIdentifier, quotedText } from './infer.ts';
+import { quotedIdentifier, quotedText } from './infer.ts';
 import { typePlaces } from './sql-type.ts';
+import { tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
@@ -67,7 +68,7 @@ function lineOf(collection: Collection, isLong: boolean, fields: string | undefi
     aliases,
     load_notes: notes,
   } = collection;
-  const full = oneLine([workspace, name].map((part) => identifier(part ?? '')).join('.'));
+  const full = oneLine(tableOf({ workspace: workspace ?? '', collection: name ?? '' }));
   const changed = stats?.last_updated_ms ? new Date(stats.last_updated_ms).toISOString().slice(0, 16) : undefined;
   const facts = [
     `${stats?.doc_count ?? 0} documents`,

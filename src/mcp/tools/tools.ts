@@ -31,6 +31,7 @@ import { presentCollections } from './overview.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import { fetchResultTool } from './result-tools.ts';
 import { controlSourceTool } from './source-tools.ts';
+import { withQuotes } from './table-names.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { listTrashTool, readAuditTool, restoreTool } from './trash-tools.ts';
 
@@ -83,10 +84,8 @@ function toolOf(rowTool: RowTool): Tool {
         return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
       const shown = rowTool.operation === 'validateQuery' ? { valid: true, ...(result as object) } : result;
-      return presentRecord(
-        was === undefined ? shown : { was, ...(shown as object) },
-        row.effect === 'read' ? undefined : input,
-      );
+      const record = was === undefined ? shown : { was, ...(shown as object) };
+      return withQuotes(presentRecord(record, row.effect === 'read' ? undefined : input), rowTool.operation, input);
     },
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import type { RefusalKind } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json/json.ts';
 
 /** Longest `_id`, in bytes of UTF-8. */
@@ -69,4 +70,10 @@ export function problemOfId(id: JsonValue): string | undefined {
   if (Buffer.byteLength(id) > ID_BYTES_MAX) return `"_id" must have at most ${ID_BYTES_MAX} bytes`;
   if (!id.isWellFormed()) return '"_id" holds half of a surrogate pair, which is not a character';
   return undefined;
+}
+
+/** Of an `_id` that is refused: what of it the `id_field` of a load takes. */
+export function kindOfId(id: JsonValue): RefusalKind | undefined {
+  if (typeof id === 'object') return 'id_is_nested';
+  return typeof id === 'number' || typeof id === 'bigint' ? 'id_is_number' : undefined;
 }

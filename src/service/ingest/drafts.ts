@@ -1,3 +1,4 @@
+import type { RefusalKind } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { NewDocument } from '../../engine/engine.ts';
 
@@ -11,6 +12,7 @@ export interface Draft {
   declared?: NewDocument['declared'];
   /** Why it cannot be stored; null if it can. */
   problem: string | null;
+  kind?: RefusalKind;
   /** Whether the collection's query leaves it out. */
   isDropped?: boolean;
   /** Whether its event time was read from a number that is about 1970 as microseconds. */

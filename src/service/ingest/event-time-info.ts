@@ -126,7 +126,7 @@ export async function readEventTimes(
     return valueAt(draft.fields, path) ?? valueAt(draft.given, path);
   });
   const found = await timesOf(engine, info, values);
-  let others: string | undefined;
+  let others: readonly string[] | undefined;
   return drafts.map((draft, index) => {
     const value = values[index] ?? null;
     if (value === null) return null;
@@ -138,15 +138,19 @@ export async function readEventTimes(
       values.filter((_, at) => found[at] === null),
     );
     const shown = cut(stringifyJson(value), SHOWN_MAX);
-    draft.problem = `the event time in "${info.field}" is ${shown}, which is no time of the format "${info.format}" in the years 1 to 9999${others}`;
+    draft.problem = `the event time in "${info.field}" is ${shown}, which is no time of the format "${info.format}" in the years 1 to 9999${formatHint(others)}`;
+    if (others.some(isPattern)) draft.kind = 'other_time_format';
     return null;
   });
 }
 
-/** The format that values have in place of the one that they should, as the end of a sentence; empty: it is not known. */
-function otherFormats(engine: Pick<Engine, 'timeFormats'>, values: readonly JsonValue[]): string {
+/** The formats that values may have in place of the one that they should; none: it is not known. */
+function otherFormats(engine: Pick<Engine, 'timeFormats'>, values: readonly JsonValue[]): readonly string[] {
   const texts = values.filter((value) => typeof value === 'string').slice(0, TEXTS_MAX);
-  const formats = texts.length === 0 ? [] : engine.timeFormats(texts);
+  return texts.length === 0 ? [] : engine.timeFormats(texts);
+}
+
+function formatHint(formats: readonly string[]): string {
   return formats.length === 0 ? '' : `; it has the format ${formats.map((one) => JSON.stringify(one)).join(' or ')}`;
 }
 

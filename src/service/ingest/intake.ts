@@ -1,11 +1,11 @@
 import { DOCUMENTS_MAX } from '../../contract/documents.ts';
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError, type RefusalKind } from '../../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
-import type { Engine, NewDocument } from '../../engine/engine.ts';
+import type { Engine, NewDocument, Refusal } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
-import { newDocumentId, problemOfId } from './document-id.ts';
+import { kindOfId, newDocumentId, problemOfId } from './document-id.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
 import { readEventTimes } from './event-time-info.ts';
@@ -18,7 +18,7 @@ import { formatOf } from './sources.ts';
 export type Prepared = { isFromFile: boolean } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean }
   /** `isDropped`: the collection's query leaves it out, and `problem` says so. */
-  | { id: string | null; problem: string; isDropped?: true }
+  | { id: string | null; problem: string; kind?: RefusalKind | undefined; isDropped?: true }
 );
 
 /**
@@ -58,9 +58,9 @@ export function readGiven(document: JsonValue): NewDocument | undefined {
 }
 
 /** The same, or why it cannot be stored. */
-export function readOrRefuse(document: JsonObject): NewDocument | string {
+export function readOrRefuse(document: JsonObject): NewDocument | Refusal {
   const prepared = prepare(draftOf(document, false), null);
-  return 'document' in prepared ? prepared.document : prepared.problem;
+  return 'document' in prepared ? prepared.document : { why: prepared.problem, kind: prepared.kind };
 }
 
 /** Throws `content_too_large` if a write has too many entries. */
@@ -111,9 +111,11 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const { isFromFile } = draft;
   if (draft.isDropped === true)
     return { isFromFile, id: typeof _id === 'string' ? _id : null, problem: DROPPED, isDropped: true };
-  const idProblem = problemOfId(_id);
-  const problem = draft.problem ?? idProblem;
-  if (problem !== undefined) return { isFromFile, id: typeof _id === 'string' ? _id : null, problem };
+  const problem = draft.problem ?? problemOfId(_id);
+  if (problem !== undefined) {
+    const kind = draft.problem === null ? kindOfId(_id) : draft.kind;
+    return { isFromFile, id: typeof _id === 'string' ? _id : null, problem, kind };
+  }
   const id = _id === null ? newDocumentId() : String(_id);
   const eventTime = readTime ?? (_event_time === null ? null : eventTimeMicros(_event_time));
   if (eventTime === undefined) return { isFromFile, id, problem: EVENT_TIME_RULE };

@@ -129,6 +129,7 @@ export function withDefaults(
   return [...defaults.filter((parameter) => !names.has(foldedName(parameter))), ...typed];
 }
 
-function foldedName({ name }: QueryParameter): string {
+/** As the engine folds names of parameters. */
+export function foldedName({ name }: Pick<QueryParameter, 'name'>): string {
   return name.replace(/^[:$]/, '').toLowerCase();
 }

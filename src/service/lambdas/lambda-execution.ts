@@ -1,10 +1,10 @@
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { QueryResponse } from '../../contract/queries.ts';
+import type { QueryParameter, QueryResponse } from '../../contract/queries.ts';
 import type { LambdaVersionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { checkParameters, runStatement } from '../queries/queries.ts';
-import { withDefaults } from './lambda-content.ts';
+import { foldedName, withDefaults } from './lambda-content.ts';
 import { requireTagged, requireVersionOrLatest, versionKey } from './lambda-records.ts';
 
 /**
@@ -33,10 +33,11 @@ type Execution = Pick<ParsedInput<'executeLambdaVersion'>, 'parameters' | 'defau
 async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execution): Promise<QueryResponse> {
   const { email } = ctx.caller.user;
   await checkParameters(`run Query Lambda "${version.lambda}"`, 'parameters', input.parameters);
+  const parameters = withDefaults(version.defaultParameters, input.parameters);
   try {
     const sql = {
       query: version.query,
-      parameters: withDefaults(version.defaultParameters, input.parameters),
+      parameters,
       default_row_limit: input.default_row_limit,
       generate_warnings: input.generate_warnings,
     };
@@ -45,17 +46,27 @@ async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execut
     ctx.lambdaStats.ran(version, email);
     return { ...response, query_lambda_path: versionKey(version) };
   } catch (error) {
-    const told = await whyUnbound(ctx, version, error);
+    const told = await whyUnbound(ctx, version, parameters, error);
     if (isFailure(told)) ctx.lambdaStats.ran(version, email, told);
     throw told;
   }
 }
 
 /** The error of a run; where SQL that does not bind has parameters without a value, why it does not, which no value would change. */
-async function whyUnbound(ctx: CallContext, version: LambdaVersionRecord, error: unknown): Promise<unknown> {
-  const isMissing = error instanceof ApiError && error.message.startsWith('Parameter ":');
-  const unbound = isMissing ? await ctx.lambdaStates.unboundOf(version) : null;
-  return unbound === null ? error : new ApiError('query_error', unbound, { cause: error });
+async function whyUnbound(
+  { engine, lambdaStates }: CallContext,
+  version: LambdaVersionRecord,
+  given: readonly QueryParameter[],
+  error: unknown,
+): Promise<unknown> {
+  const unbound =
+    error instanceof ApiError && error.code === 'query_error' ? await lambdaStates.unboundOf(version) : null;
+  if (unbound === null) return error;
+  const all = { allowMissingParameters: true, allowUnbound: true };
+  const used = await engine.inspect({ sql: version.query, parameters: given, ...all }).catch(() => undefined);
+  const named = new Set(given.map(foldedName));
+  const isMissing = used?.parameters.some((name) => !named.has(foldedName({ name }))) === true;
+  return isMissing ? new ApiError('query_error', unbound, { cause: error }) : error;
 }
 
 const NO_FAILURE: readonly string[] = ['aborted', 'not_ready', 'query_stopped'];

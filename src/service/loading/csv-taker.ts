@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { cut } from '../../contract/text.ts';
-import type { CsvRows } from '../../engine/engine.ts';
+import type { CsvRows, RefusedRow } from '../../engine/engine.ts';
 import { isSeparatorLine, SAMPLE_BYTES } from '../ingest/csv-dialect.ts';
 import {
   CsvError,
@@ -18,7 +18,7 @@ import {
 import type { TableNote } from '../ingest/seen-rows.ts';
 import { CsvLook } from './csv-look.ts';
 import type { PartWriter } from './csv-parts.ts';
-import type { LoadOptions, RefusedEntry } from './loading.ts';
+import type { LoadOptions } from './loading.ts';
 
 const REFUSED_SHOWN = 100;
 const SHORT_SHOWN = 5;
@@ -36,7 +36,7 @@ export interface SpooledCsv {
   rows: CsvRows;
   /** Records of the file, those that were left out or refused included. */
   entries: number;
-  refused: RefusedEntry[];
+  refused: RefusedRow[];
   refusedCount: number;
   bytes: number;
   notes: string[];
@@ -88,7 +88,7 @@ export class RecordTaker {
   #widest = { line: 0, cells: 0 };
   #entries = 0;
   #recordBytes = 0;
-  #refused: RefusedEntry[] = [];
+  #refused: RefusedRow[] = [];
   #refusedCount = 0;
   #short = 0;
   readonly #shortLines: number[] = [];

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError, type RefusalKind } from '../../contract/errors.ts';
 import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
 import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
@@ -336,7 +336,7 @@ async function entryOf(
 /** An entry as the collection takes it. */
 type Ready = { line: number } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean; made: boolean }
-  | { id: string | null; problem: string }
+  | { id: string | null; problem: string; kind?: RefusalKind | undefined }
   | { isDropped: true }
 );
 
@@ -384,7 +384,10 @@ async function store(loading: Loading, entries: readonly Entry[]): Promise<void>
   });
   count(loading, stored);
   for (const one of bad < 0 ? taken : [...taken, ready[bad]]) {
-    if (one !== undefined && 'problem' in one) refuse(outcome, { at: one.line, id: one.id, why: one.problem });
+    if (one !== undefined && 'problem' in one) {
+      const { line: at, id, problem: why, kind } = one;
+      refuse(outcome, { at, id, why, kind });
+    }
   }
   if (bad >= 0) outcome.stopped = stoppedBy(outcome);
 }

@@ -5,6 +5,7 @@ import type {
   FieldNews,
   NewDocument,
   ParquetRows,
+  RefusedRow,
   RowDocument,
   RowsOptions,
   RowsProgress,
@@ -212,9 +213,9 @@ function documentTaker(
   const counts = { rows: 0, added: 0, replaced: 0, repeated: 0, withoutId: 0, refusedCount: 0 };
   const progress: RowsProgress = { ...counts, refused: [] };
   let isOver = false;
-  const refuse = (at: number, id: string | null, why: string) => {
+  const refuse = (row: RefusedRow) => {
     progress.refusedCount += 1;
-    if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
+    if (progress.refused.length < REFUSED_SHOWN) progress.refused.push(row);
     isOver ||= options.onError === 'stop';
   };
   const take = async (rows: readonly RowDocument[]) => {
@@ -232,14 +233,14 @@ function documentTaker(
         given.push({ at: row.at, document: { ...one.document, declared: declaredFor(one.document, row) } });
         if ((row.document['_id'] ?? null) === null) progress.withoutId += 1;
       } else if ('isDropped' in one) taking.dropped += 1;
-      else refuse(row.at, one.id, one.problem);
+      else refuse({ at: row.at, id: one.id, why: one.problem, kind: one.kind });
       progress.rows += 1;
     }
     const documents = given.map(({ document }) => document);
     const outcomes = await ctx.engine.addDocuments(collection.table, documents, (one) => news.push(one));
     for (const [index, outcome] of outcomes.entries()) {
       const { at = 0, document } = given[index] ?? {};
-      if (outcome.status === 'error') refuse(at, document?.id ?? null, outcome.message);
+      if (outcome.status === 'error') refuse({ at, id: document?.id ?? null, why: outcome.message });
       else if (outcome.status === 'added') progress.added += 1;
       else progress.replaced += 1;
     }

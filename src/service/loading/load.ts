@@ -5,6 +5,7 @@ import { parseJson } from '../../contract/json/json.ts';
 import type { LoadFormat, LoadResult } from '../../contract/load.ts';
 import { CsvParams } from '../../contract/sources.ts';
 import { cut } from '../../contract/text.ts';
+import type { RefusedRow } from '../../engine/engine.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
@@ -13,7 +14,7 @@ import type { TableNote } from '../ingest/seen-rows.ts';
 import { countAside } from '../queries/aside-rows.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
-import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
+import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome } from './loading.ts';
 import { renamedLook } from './renamed.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
@@ -56,10 +57,10 @@ export async function load(
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
   const otherNames = await renamed(outcome);
-  outcome.warnings.push(...otherNames);
+  outcome.warnings.push(...otherNames.lasting, ...otherNames.notLooked);
   await keepNotes(ctx, collection, {
     ...outcome,
-    lasting: [...outcome.lasting, ...otherNames.map((text) => ({ text }))],
+    lasting: [...outcome.lasting, ...otherNames.lasting.map((text) => ({ text }))],
   });
   return resultOf(outcome);
 }
@@ -121,8 +122,8 @@ function sampleResult({ documents, columns, refused, isAll, ...rest }: LoadSampl
   return { ...resultOf(outcome), sample: documents, columns, is_all: isAll };
 }
 
-function shown({ at, id, why }: RefusedEntry): LoadResult['refused'][number] {
-  return { at, _id: id, error: why };
+function shown({ at, id, why, kind }: RefusedRow): LoadResult['refused'][number] {
+  return { at, _id: id, error: why, ...(kind === undefined ? {} : { kind }) };
 }
 
 function typesOf(text: string | undefined): ColumnTypes {

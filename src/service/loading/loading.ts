@@ -1,7 +1,7 @@
 import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
-import type { NewColumn } from '../../engine/engine.ts';
+import type { NewColumn, RefusedRow } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
 import type { TableNote } from '../ingest/seen-rows.ts';
 
@@ -27,14 +27,6 @@ export interface LoadOptions {
   tell: (progress: Readonly<LoadOutcome>) => void;
 }
 
-/** An entry that is not in. */
-export interface RefusedEntry {
-  /** Number of its line, or of its row. */
-  at: number;
-  id: string | null;
-  why: string;
-}
-
 /** What became of a load so far. */
 export interface LoadOutcome {
   /** Entries dealt with, those that were left out or refused included. */
@@ -46,7 +38,7 @@ export interface LoadOutcome {
   /** Documents whose `_id` was generated. */
   withoutId: number;
   /** The first refused entries, some hundred at most. */
-  refused: RefusedEntry[];
+  refused: RefusedRow[];
   refusedCount: number;
   warnings: string[];
   /** Those of the warnings that are true as long as the documents are there. */
@@ -62,7 +54,7 @@ export interface LoadSample {
   documents: JsonObject[];
   /** That a new collection of them has. */
   columns: NewColumn[];
-  refused: RefusedEntry[];
+  refused: RefusedRow[];
   /** Whether there are no more, but for what cannot be read. */
   isAll: boolean;
   /** Why the rest cannot be read. */
@@ -80,7 +72,7 @@ export function newOutcome(): LoadOutcome {
   return { ...counts, refused: [], warnings: [], lasting: [], stopped: null };
 }
 
-export function refuse(outcome: LoadOutcome, entry: RefusedEntry): void {
+export function refuse(outcome: LoadOutcome, entry: RefusedRow): void {
   outcome.refusedCount += 1;
   if (outcome.refused.length < REFUSED_MAX) outcome.refused.push(entry);
 }

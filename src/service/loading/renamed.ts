@@ -18,32 +18,58 @@ const CHARS_MAX = 60;
 const FILLED_MIN = 0.9;
 /** Where a file shares fewer fields, or lacks several, names that are not alike are not told. */
 const SHARED_MIN = 2;
+/** How long all documents are counted, which the load waits for. */
+const LOOK_MS = 2_000;
+const NOT_LOOKED =
+  'it has new fields, and whether these are fields of before under other names is not known: counting all documents takes too long.';
 const NUMBER = /^(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)$/;
 
-type Context = Pick<CallContext, 'engine' | 'caller' | 'signal'>;
+type Context = Pick<CallContext, 'engine' | 'signal'> & { caller: Pick<CallContext['caller'], 'keyHash'> };
+type Named = Pick<CollectionRecord, 'workspace' | 'name'>;
 type Fields = Map<string, string>;
+
+/** What is told of a load: of its documents, for as long as they are there, or of the look alone. */
+export interface RenamedNotes {
+  lasting: string[];
+  notLooked: string[];
+}
+
+const NOTHING: RenamedNotes = { lasting: [], notLooked: [] };
 
 /**
  * Notes the fields of a collection before a load; the function tells after it which of them no document of the load has, while
- * each has one that none had before.
+ * each has one that none had before, or that it could not look within `lookMs`.
  */
-export async function renamedLook(ctx: Context, collection: CollectionRecord) {
+export async function renamedLook(ctx: Context, collection: Named, lookMs = LOOK_MS) {
   const before = await fieldsOf(ctx, collection).catch((): Fields => new Map());
-  return async ({ added, replaced }: Pick<LoadOutcome, 'added' | 'replaced'>): Promise<string[]> => {
-    if (before.size === 0 || added + replaced === 0) return [];
+  return async ({ added, replaced }: Pick<LoadOutcome, 'added' | 'replaced'>): Promise<RenamedNotes> => {
+    if (before.size === 0 || added + replaced === 0) return NOTHING;
+    const after = await fieldsOf(ctx, collection).catch((): Fields => new Map());
+    const fresh = [...after.keys()].filter((name) => !before.has(name)).slice(0, NEW_MAX);
+    if (fresh.length === 0) return NOTHING;
+    const inTime = { ...ctx, signal: AbortSignal.any([ctx.signal, AbortSignal.timeout(lookMs)]) };
     try {
-      return await renamedNotes(ctx, collection, before, added + replaced);
+      const lasting = await renamedNotes(inTime, collection, { before, after, fresh }, added + replaced);
+      return { lasting, notLooked: [] };
     } catch {
       // What was loaded is in.
-      return [];
+      return { lasting: [], notLooked: [NOT_LOOKED] };
     }
   };
 }
 
-async function renamedNotes(ctx: Context, collection: CollectionRecord, before: Fields, loaded: number) {
-  const after = await fieldsOf(ctx, collection);
-  const fresh = [...after.keys()].filter((name) => !before.has(name)).slice(0, NEW_MAX);
-  if (fresh.length === 0) return [];
+interface Compared {
+  before: Fields;
+  after: Fields;
+  fresh: readonly string[];
+}
+
+async function renamedNotes(
+  ctx: Context,
+  collection: Named,
+  { before, after, fresh }: Compared,
+  loaded: number,
+): Promise<string[]> {
   const known = [...before.keys()].slice(0, OLD_MAX);
   const [all = 0, ...filled] = await counts(ctx, collection, [
     'count(*)',
@@ -101,12 +127,12 @@ function noteOf(old: string, name: string): string {
 }
 
 /** The names of the fields, with their types; `_id` and the like are none. */
-async function fieldsOf(ctx: Context, collection: CollectionRecord): Promise<Fields> {
+async function fieldsOf(ctx: Context, collection: Named): Promise<Fields> {
   const { columns } = await run(ctx, `SELECT * FROM ${quotedPath(collection.workspace, collection.name)} LIMIT 0`);
   return new Map(columns.filter(({ name }) => !name.startsWith('_')).map(({ name, type }) => [name, type]));
 }
 
-async function counts(ctx: Context, collection: CollectionRecord, sql: readonly string[]): Promise<number[]> {
+async function counts(ctx: Context, collection: Named, sql: readonly string[]): Promise<number[]> {
   const { rows } = await run(ctx, `SELECT ${sql.join(', ')} FROM ${quotedPath(collection.workspace, collection.name)}`);
   return (rows[0] ?? []).map(Number);
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import { sentence } from '../../contract/text.ts';
 import { collectionKey } from '../catalog/not-found.ts';
+import { readAhead } from './read-ahead.ts';
 import { type SourceBatch, SourceError, type SourceReader } from './source.ts';
 import { isGone, type PlacedSource, standStill, stateOf } from './states.ts';
 import { MovedError, type Place, RefusedError, type StoringContext, storeChanges } from './store-changes.ts';
@@ -45,21 +46,19 @@ const HELD_MS = 60_000;
 /** A batch that only moves the checkpoint is stored no more often: each is a durable step. */
 const CHECKPOINT_MS = 10_000;
 
+function liveAt({ checkpoint, phase }: ReturnType<typeof stateOf>): LiveSource {
+  const state = checkpoint === null ? 'INITIALIZING' : stateFor(phase);
+  const since = new Date().toISOString();
+  return { state, since, message: null, lastError: null, behindItems: null, behindMs: null };
+}
+
 /** Begins to read a source from where it is. */
 export function startRunner(context: RunnerContext, placed: PlacedSource): Runner {
   const { catalog, log } = context;
   const { collection, source } = placed;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const started = stateOf(catalog, placed);
-  const live: LiveSource = {
-    state: started.checkpoint === null ? 'INITIALIZING' : stateFor(started.phase),
-    since: new Date().toISOString(),
-    message: null,
-    lastError: null,
-    behindItems: null,
-    behindMs: null,
-  };
+  const live = liveAt(stateOf(catalog, placed));
   const told = { collection: collectionKey(collection.workspace, collection.name), kind: source.kind };
   let failures = 0;
   let openedAt = 0;
@@ -105,13 +104,9 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
 
   /** While a batch is stored, the next one is looked at, and that behind it read. */
   async function readOnce(reader: SourceReader): Promise<void> {
-    const reading = new AbortController();
-    const both = AbortSignal.any([signal, reading.signal]);
     const from: Place = { checkpoint: stateOf(catalog, placed).checkpoint };
-    const batches = reader.read(from.checkpoint ?? undefined, both)[Symbol.asyncIterator]();
     let unstored: SourceBatch | undefined;
     let storedAt = performance.now();
-    let failure: { error: unknown } | undefined;
     const store = async (batch: SourceBatch, before: Promise<void>) => {
       if (!hasContent(batch)) await before;
       const isDue = isWorthStoring(batch) || performance.now() - storedAt > CHECKPOINT_MS;
@@ -120,32 +115,9 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       if (isDue) storedAt = performance.now();
       see(batch);
     };
-    let storing = Promise.resolve();
     try {
-      let next = batches.next();
-      for (;;) {
-        const { done, value: batch } = await next;
-        if (done === true) break;
-        next = batches.next();
-        // Its failure is met when it is awaited.
-        next.catch(() => undefined);
-        const before = storing;
-        storing = store(batch, before);
-        storing.catch((error: unknown) => {
-          failure ??= { error };
-          // Nothing may come that would be waited for.
-          reading.abort(error);
-        });
-        await before;
-      }
-      await storing;
-    } catch (error) {
-      throw failure === undefined ? error : failure.error;
+      await readAhead((until) => reader.read(from.checkpoint ?? undefined, until), store, signal);
     } finally {
-      // What was read ahead may wait for something that does not come.
-      reading.abort();
-      await batches.return?.(undefined).then(undefined, () => undefined);
-      await storing.catch(() => undefined);
       // It moves the checkpoint alone, and what follows it is read again without it.
       if (unstored !== undefined && !isGone(catalog, placed)) {
         await storeChanges(context, placed, unstored, new AbortController().signal, { from }).catch((error: unknown) =>
@@ -183,10 +155,7 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
     if (performance.now() - openedAt > HELD_MS) failures = 0;
     failures += 1;
     const reason = reasonOf(error);
-    const isForPerson = error instanceof SourceError && (error.fault === 'denied' || error.fault === 'settings');
-    const most = isForPerson ? RETRY_DENIED_MS_MAX : RETRY_MS_MAX;
-    // Not all at once, after an outage that met many.
-    const ms = Math.min(RETRY_MS * 2 ** (failures - 1), most) * (0.75 + Math.random() / 2);
+    const ms = waitMs(error, failures);
     live.lastError = { at: new Date().toISOString(), reason };
     enter('WAITING', `${reason} It is tried again in ${Math.ceil(ms / 1_000)} s.`);
     log.warn({ ...told, why: reason, failures }, 'a source cannot be read for now');
@@ -207,6 +176,14 @@ export function startRunner(context: RunnerContext, placed: PlacedSource): Runne
       await ended;
     },
   };
+}
+
+/** How long to wait after so many failures, of which this is the last. */
+function waitMs(error: unknown, failures: number): number {
+  const isForPerson = error instanceof SourceError && (error.fault === 'denied' || error.fault === 'settings');
+  const most = isForPerson ? RETRY_DENIED_MS_MAX : RETRY_MS_MAX;
+  // Not all at once, after an outage that met many.
+  return Math.min(RETRY_MS * 2 ** (failures - 1), most) * (0.75 + Math.random() / 2);
 }
 
 function hasContent(batch: SourceBatch): boolean {

@@ -49,7 +49,7 @@ function csvRows(names: string[], records: string[], partRows = 1_000): CsvRows 
 const options = (more: Partial<RowsOptions> = {}): RowsOptions => ({
   stopsAtRefused: false,
   reserveIds: () => 7_000_000_000_000_000n,
-  read: (document) => readGiven(document) ?? 'cannot be stored',
+  read: (document) => readGiven(document) ?? { why: 'cannot be stored' },
   tell: () => undefined,
   signal: new AbortController().signal,
   ...more,

@@ -55,6 +55,12 @@ describe('load_file', () => {
     expect((await load({})).loads).toEqual([{ workspace: 'w', collection: 'c', format: 'jsonl', skip: 0 }]);
   });
 
+  it('names a collection whose name SQL has to quote as SQL does, and says so', async () => {
+    const { data, next } = await load({ args: { collection: 'both' }, pieces: ['{"a":1}\n'], service: takeAll });
+    expect(data).toMatchObject({ collection: 'w."both"' });
+    expect(next).toContain('in SQL its name stands in double quotes, "both"');
+  });
+
   it('refuses in one line a field for the _id that no document has', async () => {
     const sample = { sample: Array.from({ length: 40 }, (_, n) => ({ Id: n, name: 'x' })) };
     const refused = load({ sample, args: { id_field: 'id' } });

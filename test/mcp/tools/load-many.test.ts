@@ -76,8 +76,10 @@ describe('load_file of many files', () => {
   });
 
   it('loads a pattern into one collection that is given', async () => {
-    const { data } = await load({ path: '["five/*.json","five/events.jsonl"]', workspace: 'one', collection: 'all' });
-    expect(data['collections']).toMatchObject([{ collection: 'one.all', files: 3, created: true, added: 4 }]);
+    const path = '["five/*.json","five/events.jsonl"]';
+    const { data, next } = await load({ path, workspace: 'one', collection: 'all' });
+    expect(data['collections']).toMatchObject([{ collection: 'one."all"', files: 3, created: true, added: 4 }]);
+    expect(next.split('in SQL its name stands in double quotes, "all"')).toHaveLength(2);
   });
 
   it('refuses two files whose collections would be alike, with both names, and loads the others', async () => {

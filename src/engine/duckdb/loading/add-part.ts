@@ -251,9 +251,12 @@ export async function storeOthers(
       if (turn !== undefined) await turn;
       const row = relation.document(values, plan.shape.columns);
       const read = readRow(row, relation, options);
-      if (typeof read === 'string') refuse(progress, row, read);
-      else given.push(read);
-      if (typeof read !== 'string' && row.id === null) progress.withoutId += 1;
+      if ('why' in read) {
+        refuse(progress, { ...row, ...read });
+        continue;
+      }
+      given.push(read);
+      if (row.id === null) progress.withoutId += 1;
     }
     const acceptance = await acceptDocuments(given);
     const documents = [...acceptance.documents.values()];

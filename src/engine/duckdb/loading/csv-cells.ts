@@ -3,7 +3,8 @@ import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { isNumeral, NUMERAL_CHARS_MAX } from '../../../contract/text.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
-import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
+import { isTimeShape, type TimeShape, timeType } from '../values/time-text.ts';
+import { isTime, timeKindOf } from './csv-times.ts';
 
 /*
  * What the cells of CSV are. A cell is a number only if JSON would write it so and a column of numbers gives back each of
@@ -30,10 +31,6 @@ const NUMBER = '-?(0|[1-9][0-9]*)(\\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-][0-9]+)?';
 const SHORT_NUMBER = `-?(0|[1-9][0-9]{0,${DIGITS_MAX - 1}})(\\.[0-9]{1,${DIGITS_MAX}})?`;
 /** Below this, doubles have fewer digits. */
 const DOUBLE_MIN = '2.3e-308';
-const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
-export const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-const DATE_CHARS = 10;
-const CLOCK_CHARS = 8;
 
 /** SQL condition for a cell, not NULL, that is of a kind. */
 export function isOfKind(cell: string, kind: CellKind): string {
@@ -65,31 +62,6 @@ export function cellSql(cell: string, kind: CellKind): string {
 /** SQL condition for an integer that a double holds. */
 export function isSafe(sql: string): string {
   return `${sql} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
-}
-
-/** The pattern of texts that a column of times gives back, and its zone. */
-export function spellingOf(shape: TimeShape): { pattern: string; zone: string } {
-  const template = templateOf(shape);
-  if (template.length === DATE_CHARS) return { pattern: DATE, zone: '' };
-  const rest = template.slice(DATE_CHARS + 1 + CLOCK_CHARS);
-  const fraction = /^\.0+/.exec(rest)?.[0] ?? '';
-  const zone = rest.slice(fraction.length);
-  const digits = fraction === '' ? '' : `\\.[0-9]{${fraction.length - 1}}`;
-  return { pattern: `${DATE}${template[DATE_CHARS]}${CLOCK}${digits}${zone.replace('+', '[+]')}`, zone };
-}
-
-function isTime(cell: string, shape: TimeShape): string {
-  const { pattern, zone } = spellingOf(shape);
-  const isDate = `TRY_CAST(left(${cell}, ${DATE_CHARS}) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
-  // In UTC, the first and the last day may be of another year.
-  const isInside = /[1-9]/.test(zone) ? ` AND left(${cell}, ${DATE_CHARS}) NOT IN ('0001-01-01', '9999-12-31')` : '';
-  return `(regexp_full_match(${cell}, ${quoteText(pattern)}) AND ${isDate}${isInside})`;
-}
-
-/** The times that a text is one of, if a column of them gives it back. */
-export function timeKindOf(text: string): TimeShape | undefined {
-  const shape = timeShapeOf(text);
-  return shape !== undefined && text.length === templateOf(shape).length ? shape : undefined;
 }
 
 /** The kinds that a cell may be of, narrower ones first; the engine decides whether it is. */

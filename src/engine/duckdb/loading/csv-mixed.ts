@@ -1,7 +1,7 @@
 import { isMissing, missingSql } from '../sql/missing.ts';
-import { quoteText } from '../sql/names.ts';
 import { isTimeShape, type TimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
-import { type CellKind, cellSql, DATE, isOfKind, isSafe, type Mixed, spellingOf } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind, isSafe, type Mixed } from './csv-cells.ts';
+import { isAnyTime, isSpelledAs, readable, TIME_TYPES, type TimeType } from './csv-times.ts';
 import type { Ask } from './relation.ts';
 
 /*
@@ -19,35 +19,6 @@ const FEW = 1 / 20;
 
 const NUMBERS: readonly CellKind[] = ['integer', 'huge', 'double'];
 
-const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?';
-const ZONE = '(Z|[+-]((0[0-9]|1[0-7])(:?[0-5][0-9])?|18(:?00)?))';
-/** Narrower ones first: a date is the first moment of its day, too. */
-const TIMES = {
-  DATE,
-  TIMESTAMP: `${DATE}([T ]${CLOCK})?`,
-  'TIMESTAMP WITH TIME ZONE': `${DATE}[T ]${CLOCK}${ZONE}`,
-} as const;
-type TimeType = keyof typeof TIMES;
-
-/** SQL for a time as the engine reads it: it needs seconds before a zone, and a colon in that, and it rounds the seventh digit. */
-function readable(cell: string): string {
-  const withSeconds = `regexp_replace(${cell}, '^(.{10}[T ].{5})([Z+-].*)$', '\\1:00\\2')`;
-  const withColon = `regexp_replace(${withSeconds}, '(:.*[+-][0-9]{2})([0-9]{2})$', '\\1:\\2')`;
-  return `regexp_replace(${withColon}, '([.][0-9]{6})[0-9]{1,3}', '\\1')`;
-}
-
-/** SQL condition for a cell that is a time of a type, however it is spelled, and that the engine reads. */
-function isAnyTime(cell: string, type: TimeType): string {
-  const isDay = `TRY_CAST(left(${cell}, 10) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
-  // In UTC, the first and the last day may be of another year.
-  const isInside =
-    type === 'TIMESTAMP WITH TIME ZONE'
-      ? ` AND NOT regexp_matches(${cell}, '^(0001-01-01|9999-12-31).*([+-](0[1-9]|1)|[+-]00:?([1-5]|0[1-9]))')`
-      : '';
-  const isRead = `${isDay}${isInside} AND TRY_CAST(${readable(cell)} AS ${type}) IS NOT NULL`;
-  return `CASE WHEN regexp_full_match(${cell}, ${quoteText(TIMES[type])}) THEN ${isRead} ELSE false END`;
-}
-
 /** Other words would make times and numbers of themselves: `epoch`, `nan`. */
 export const hasDigits = (cell: string) => `regexp_matches(${cell}, '[0-9]')`;
 
@@ -60,9 +31,7 @@ export function mixedSql(cell: string, kind: CellKind): string {
 
 /** SQL for the text of such a cell that a column of a kind does not give back; NULL of others. */
 export function strayOf(cell: string, kind: CellKind): string {
-  const isOther = isTimeShape(kind)
-    ? `NOT regexp_full_match(${cell}, ${quoteText(spellingOf(kind).pattern)})`
-    : `${mixedSql(cell, kind)} IS NULL`;
+  const isOther = isTimeShape(kind) ? `NOT ${isSpelledAs(cell, kind)}` : `${mixedSql(cell, kind)} IS NULL`;
   return `CASE WHEN ${isOther} THEN ${cell} END`;
 }
 
@@ -112,8 +81,6 @@ export interface Looked {
 /** Codes of words: those for a missing value, and others; of anything else 0, and of kinds their place from 1 on. */
 const [WORD_MISSING, WORD_OTHER, OTHER] = [8, 9, 0];
 const SHOWN_CHARS = 100;
-
-const TIME_TYPES = Object.keys(TIMES) as TimeType[];
 
 /** A double gives back the digits of shorter ones. */
 const SHORT_CHARS = 15;

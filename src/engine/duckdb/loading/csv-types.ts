@@ -4,8 +4,9 @@ import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import type { ColumnNote } from './column-notes.ts';
-import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds, timeKindOf } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind, isSafe, type Mixed, possibleKinds } from './csv-cells.ts';
 import { BESIDE_MAX, belowOneAnother, lookAtMixed, type Most, mostOf, type Others } from './csv-mixed.ts';
+import { timeKindOf } from './csv-times.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */

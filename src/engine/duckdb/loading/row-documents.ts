@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { createPace, mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DeclaredType, NewDocument } from '../../documents.ts';
-import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
+import type { Refusal, RefusedRow, RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
 import { type Ask, NO_COLUMNS, type Part, type Relation, type RowAsDocument } from './relation.ts';
 import { TOO_LARGE } from './row-bytes.ts';
 import { ID_BYTES_MAX } from './row-key.ts';
@@ -15,9 +15,7 @@ export interface RowsReading {
 }
 
 /** A row that is refused; of one that is too large without its document. */
-interface RefusedAsDocument extends RowAsDocument {
-  why: string;
-}
+type RefusedAsDocument = RefusedRow & Pick<RowAsDocument, 'document'>;
 
 /** The types that documents of rows declare. */
 export function declaredOf({ columns }: Relation): ReadonlyMap<string, DeclaredType> | undefined {
@@ -30,15 +28,15 @@ export function readRow(
   { document, why }: RowAsDocument,
   relation: Relation,
   options: Pick<RowsOptions, 'read'>,
-): NewDocument | string {
-  if (why !== undefined) return why;
+): NewDocument | Refusal {
+  if (why !== undefined) return { why };
   const read = options.read(document);
-  return typeof read === 'string' ? read : { ...read, declared: declaredOf(relation) };
+  return 'why' in read ? read : { ...read, declared: declaredOf(relation) };
 }
 
-export function refuse(progress: RowsProgress, { at, id }: Pick<RowAsDocument, 'at' | 'id'>, why: string): void {
+export function refuse(progress: RowsProgress, { at, id, why, kind }: RefusedRow): void {
   progress.refusedCount += 1;
-  if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
+  if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why, kind });
 }
 
 /** The rows of each part that are refused; if that is to stop the load, some of the first ones. */
@@ -53,7 +51,7 @@ export async function findRefused(
     const lines: number[] = [];
     for await (const some of refusedIn(reading, relation, part, options)) {
       for (const row of some) {
-        refuse(progress, row, row.why);
+        refuse(progress, row);
         lines.push(row.at);
       }
       if (options.stopsAtRefused && progress.refusedCount > 0) return found;
@@ -81,8 +79,8 @@ export async function* refusedIn(
     for await (const rows of rowsOf(connection, text, options.signal)) {
       const read = rows.flatMap((values) => {
         const row = relation.document(values, NO_COLUMNS);
-        const why = readRow(row, relation, options);
-        return typeof why === 'string' ? [{ ...row, why }] : [];
+        const read = readRow(row, relation, options);
+        return 'why' in read ? [{ ...row, ...read }] : [];
       });
       yield [...large.splice(0), ...read];
     }
