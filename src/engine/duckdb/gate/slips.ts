@@ -1,10 +1,9 @@
 import { foldName } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { nodesWithScope } from './node-scopes.ts';
+import { isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNull } from './nulls.ts';
 import { type Relations, relationsIn } from './query-columns.ts';
-import { ofTimeParts, WEEKS_MAX } from './time-parts.ts';
+import { ofTimeParts } from './time-parts.ts';
 
 /*
  * What is answered without a word, and is another question than is meant.
@@ -15,10 +14,9 @@ const WARNINGS_MAX = 3;
 /** What is to be said of them. */
 export function slips(tree: Node, relations: Relations): string[] {
   const warnings = new Set<string>();
-  const weeks = { left: WEEKS_MAX };
-  for (const [node, scope] of nodesWithScope(tree)) {
+  for (const node of nodesIn(tree)) {
     if (warnings.size >= WARNINGS_MAX) break;
-    const said = ofOuter(node, relations) ?? countOfCondition(node) ?? ofTimeParts(node, scope, weeks);
+    const said = ofOuter(node, relations) ?? countOfCondition(node) ?? ofTimeParts(node);
     if (said !== undefined) warnings.add(said);
   }
   return [...warnings];

@@ -24,8 +24,6 @@ import { nodesWithScope, type Scope } from './node-scopes.ts';
 import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
 import { orderedIn } from './ordered.ts';
 import type { Relations } from './query-columns.ts';
-import { type MixedText, type MixedUses, noteReplaced } from './replaced-points.ts';
-import { noneSought, noteSought, type SoughtUses, soughtFields } from './sought-fields.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -78,14 +76,12 @@ export interface ValueUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
-  mixed: readonly MixedText[];
   days: readonly DayOf[];
   moments: readonly Moment[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
-  sought: readonly Origin[];
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
 }
@@ -96,7 +92,7 @@ const LOOKS_MAX = 4_000;
 const ORDERS_MAX = 6;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk extends AlikeUses, CastUses, DayUses, KeyUses, MixedUses, NullUses, SoughtUses, WholeDayUses {
+interface Walk extends AlikeUses, CastUses, DayUses, KeyUses, NullUses, WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   orders: TextOrder[];
@@ -118,11 +114,9 @@ const NOTES: readonly ((walk: Walk, node: Node, scope: Scope | undefined) => voi
   noteCast,
   noteAsked,
   noteEpoch,
-  noteReplaced,
   noteDay,
   noteCompared,
   noteNotIn,
-  noteSought,
   noteWholeDay,
   noteJoined,
 ];
@@ -131,7 +125,6 @@ const noneYet = () => ({
   orders: [],
   casts: [],
   epochs: [],
-  mixed: [],
   days: [],
   moments: [],
   equalities: [],
@@ -140,7 +133,7 @@ const noneYet = () => ({
   wholeDays: [],
   joinedKeys: [],
 });
-export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), sought: [] };
+export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
 /** What a statement does with stored fields. Whether that is what is meant, only their values say. */
 export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
@@ -156,14 +149,13 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     spelled: { texts: new Set(), fields: new Set() },
     known: new Set(),
     apart: new Set(),
-    sought: noneSought(),
     beside: new Map(),
   };
   for (const [node, scope] of nodesWithScope(tree)) {
     if (walk.origins.looksLeft < 0) break;
     for (const note of NOTES) note(walk, node, scope);
   }
-  const { orders, mixed, groups, notIns, wholeDays, spelled, known, apart } = walk;
+  const { orders, groups, notIns, wholeDays, spelled, known, apart } = walk;
   // Whoever has a function for each unit knows of them.
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
@@ -174,13 +166,11 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     orders,
     casts: walk.casts.map((cast) => ({ ...cast, isAsked: known.has(cast.written) })),
     epochs: walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: apart.has(use.written) })),
-    mixed,
     days: walk.days.filter(isUnknown),
     moments: walk.moments.filter(isUnknown),
     equalities: walk.equalities.map((one) => ({ ...one, isSpelled: spelled.texts.has(one.written) })),
     groups,
     notIns,
-    sought: soughtFields(walk),
     wholeDays,
     joinedKeys: walk.joinedKeys.filter(isPlain),
   };

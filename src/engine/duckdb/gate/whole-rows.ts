@@ -5,7 +5,7 @@ import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-c
 
 /*
  * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
- * brings: no two are alike, so DISTINCT leaves all of them, and a join by all that they share is empty.
+ * brings: no two are alike, so DISTINCT leaves all of them.
  */
 
 const WARNINGS_MAX = 3;
@@ -28,7 +28,7 @@ export function wholeRows(tree: Node, relations: Relations): string[] {
   const walk: Walk = { relations, found: new Map(), depth: 0 };
   for (const node of relations.tables.size === 0 ? [] : nodesIn(tree)) {
     if (warnings.size >= WARNINGS_MAX) break;
-    const said = ofSelect(walk, node) ?? ofSet(walk, node) ?? ofNatural(node, relations) ?? ofPivot(walk, node);
+    const said = ofSelect(walk, node) ?? ofSet(walk, node) ?? ofPivot(walk, node);
     if (said !== undefined) warnings.add(said);
   }
   return [...warnings];
@@ -139,27 +139,8 @@ function documentsOf(walk: Walk, from: unknown): ReadonlySet<NamedTable> | undef
   return OWN.every((name) => columns.has(name)) ? new Set([table]) : undefined;
 }
 
-/** Columns by which a join is told to be made. */
-const SHARED_SHOWN_MAX = 8;
-
-function ofNatural(join: Node, relations: Relations): string | undefined {
-  if (join['type'] !== 'JOIN' || join['ref_type'] !== 'NATURAL') return undefined;
-  const [left, right] = [join['left'], join['right']].map((side) => allIn(side, relations));
-  const there = new Set(right?.map(foldName));
-  const shared = left?.filter((name) => there.has(foldName(name))) ?? [];
-  if (!OWN.every((name) => shared.some((one) => foldName(one) === name))) return undefined;
-  const [one, other] = [join['left'], join['right']].map((side) => new Set(tablesIn(side, relations)));
-  if (one?.size === other?.size && [...(one ?? [])].every((table) => other?.has(table))) return undefined;
-  const names = shared.filter((name) => !OWN.includes(foldName(name))).map(fieldName);
-  const more = names.length > SHARED_SHOWN_MAX ? ', …' : '';
-  const instead =
-    names.length === 0
-      ? 'the two share nothing else, so say in ON what belongs together'
-      : `JOIN … USING (${names.slice(0, SHARED_SHOWN_MAX).join(', ')}${more}) joins by the others that both have`;
-  return `NATURAL JOIN joins by _id and _event_time, too, which each document has of its own: ${instead}.`;
-}
-
-const tablesIn = (side: unknown, { tables }: Relations) => [...nodesIn(side)].flatMap((node) => tables.get(node) ?? []);
+/** Columns that are named. */
+const SHOWN_MAX = 8;
 
 /** A PIVOT without GROUP BY, which groups by all columns that it does not name. */
 function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node): string | undefined {
@@ -171,10 +152,10 @@ function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node)
   const left = OWN.filter((name) => !used.has(name));
   if (left.length === 0) return undefined;
   const all = allIn(source, walk.relations)?.filter((name) => ![...used, ...OWN].includes(foldName(name))) ?? [];
-  const some = all.slice(0, SHARED_SHOWN_MAX).map(fieldName).join(', ');
+  const some = all.slice(0, SHOWN_MAX).map(fieldName).join(', ');
   const by =
     all.length === 0
       ? 'what a row is to be'
-      : `those that a row is to be of (${some}${all.length > SHARED_SHOWN_MAX ? ', …' : ''})`;
+      : `those that a row is to be of (${some}${all.length > SHOWN_MAX ? ', …' : ''})`;
   return `PIVOT without GROUP BY groups by all columns that it does not name, ${left.join(' and ')} among them, so each document is a row: end with GROUP BY and ${by}.`;
 }
