@@ -12,11 +12,11 @@ import {
   textOf,
   textsOf,
 } from '../sql/tree.ts';
+import { A_DAY } from './day-uses.ts';
 import { comparedWithNull, isNull } from './nulls.ts';
 import { type Relations, relationsIn } from './query-columns.ts';
 import { ofTimeParts } from './time-parts.ts';
 import { castType } from './time-types.ts';
-import { A_DAY } from './whole-days.ts';
 import { ofWholeRows, type WholeRows } from './whole-rows.ts';
 
 /*

@@ -3,7 +3,16 @@ import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
-import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './day-parts.ts';
+import {
+  type DayOf,
+  type DayUses,
+  type Moment,
+  noteDay,
+  noteMoment,
+  noteWholeDay,
+  type WholeDay,
+  type WholeDayUses,
+} from './day-uses.ts';
 import {
   createOrigins,
   isAsked,
@@ -36,7 +45,6 @@ import {
 import { type CastUses, castIn, noteAsked, noteCast, type TextCast } from './text-casts.ts';
 import { textPartsOf } from './text-parts.ts';
 import { type TimeTypes, typeOf } from './time-types.ts';
-import { noteWholeDay, type WholeDay, type WholeDayUses } from './whole-days.ts';
 
 /** A field of text. */
 export interface TextField extends Place {

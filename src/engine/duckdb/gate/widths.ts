@@ -5,8 +5,8 @@ import { foldName, type NamedTable } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { constantOf, isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, subqueryOf, textOf } from '../sql/tree.ts';
 import { STRUCTURED } from './function-calls.ts';
-import { type Layered, layerOn, lookUp } from './layered.ts';
 import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
+import { type Layered, layerOn, lookUp } from './scope.ts';
 
 /*
  * How wide the results of a statement become: their number of columns, where a struct counts as many as it contains.

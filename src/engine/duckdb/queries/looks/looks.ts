@@ -1,5 +1,5 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
-import { alike, misspelt, near } from './alike.ts';
+import { alike, misspelt, near, nulls } from './alike.ts';
 import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
@@ -7,7 +7,6 @@ import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
-import { nulls } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
 import { wholeDays } from './whole-days.ts';
