@@ -80,7 +80,6 @@ describe('what was probably meant is said, and runs', () => {
     // Texts.
     ['SELECT 1 FROM docs WHERE status = "open"', "status = 'open'"],
     ['SELECT 1 FROM docs WHERE status IN ("open", "price")', "IN ('open', 'price')"],
-    ["SELECT 1 FROM docs WHERE status = 'open", "status = 'open'"],
     ["SELECT status + '-' + price FROM docs", "status || '-' || price"],
     // Functions.
     ["SELECT NVL(status, 'x') FROM docs", "coalesce(status, 'x')"],
@@ -162,7 +161,6 @@ describe('what was probably meant is said, and runs', () => {
       'WHERE orderId BETWEEN 0 AND 9 GROUP BY status HAVING n > 0 ORDER BY n',
     ],
     ['SELECT status FROM docs WHERE row_number() OVER () < 2', 'FROM docs QUALIFY row_number() OVER () < 2'],
-    ['SELECT status FROM docs ORDER BY 1 WHERE orderId = 1', 'FROM docs WHERE orderId = 1 ORDER BY 1'],
     [
       'SELECT unnest(labels), count(*) FROM docs GROUP BY 1',
       'SELECT item, count(*) FROM docs, unnest(labels) AS u(item)',
@@ -286,9 +284,6 @@ describe('no cast is said that the values of the field do not have', () => {
     ["count(*) FILTER (WHERE v::DATE >= '2024-01-01')", ['12/31/23', '2024-01-15', '01/13/24'], 2],
     ['max(hour(v::TIMESTAMPTZ))', ['2024-01-02 05:30:00 -0500', '2024-01-02 05:30:00 +0100'], 10],
     ['max(year(v))', ['1704067200000', '1704153600000'], 2024],
-    ['year(max(to_timestamp(v)))', ['1704067200000', '1704153600000'], 2024],
-    ['year(max(epoch_ms(v)))', ['1704067200', '1704153600'], 2024],
-    ['year(max(to_timestamp(v)))', ['1704067200', '1704153600000'], 2024],
     ['max(year(v::DATE))', ['1704067200', '1704153600'], 2024],
   ])('%s of %j', async (value, texts, expected) => {
     const sql = await correctedOf(`SELECT ${value} FROM ${await collection(texts)} AS t`);
@@ -322,7 +317,6 @@ describe('no cast is said that the values of the field do not have', () => {
 
   test.each<[string, readonly (string | number)[], string, unknown]>([
     ["max(strptime(v, '%d.%m.%y'))::DATE::VARCHAR", ['24.02.23', 'open'], 'try_strptime(v', '2023-02-24'],
-    ['max(CAST(v AS TIME))::VARCHAR', ['01:30', '25:10'], 'CAST(v AS INTERVAL)', '25:10:00'],
     ["count(*) FILTER (WHERE v >= '2024-02-10')", [1707523199, 1707523200], "to_timestamp(v) >= '2024-02-10'", 1],
     [
       "count(*) FILTER (WHERE v BETWEEN '2024-02-10' AND '2024-02-11' OR v < '2000-01-01')",
@@ -365,7 +359,7 @@ describe('no cast is said that the values of the field do not have', () => {
   });
 });
 
-describe('what several fields feed is read by what reads all of them, or where each of their collections is', () => {
+describe('what several fields feed is read by what reads all of them, or told for each of their collections', () => {
   const fields: Record<string, readonly (string | number)[]> = {
     jan: [59.77, 70.61],
     feb: ['61,64', '10,50'],
@@ -386,44 +380,32 @@ describe('what several fields feed is read by what reads all of them, or where e
   });
 
   test.each<[string, unknown]>([
-    ['SELECT round(sum(v), 2) FROM (SELECT * FROM jan UNION ALL SELECT * FROM feb)', 202.52],
-    ['SELECT round(sum(v::DOUBLE), 2) FROM (SELECT v FROM jan j UNION ALL BY NAME SELECT f.v FROM feb AS f)', 202.52],
-    ['WITH u AS (FROM jan UNION ALL FROM feb UNION ALL SELECT * FROM mar) SELECT round(sum(v), 2) FROM u', 1210.27],
-    [
-      'WITH u AS (SELECT v FROM feb UNION ALL SELECT v FROM mar) SELECT round(sum(CAST(v AS DOUBLE)), 2) FROM u',
-      1079.89,
-    ],
     ['SELECT round(sum(v), 2) FROM (SELECT v FROM feb UNION ALL SELECT v FROM apr)', 1314.64],
     ['SELECT round(sum(v), 2) FROM (SELECT v FROM jan UNION ALL SELECT v FROM may)', 132.88],
-    ['SELECT max(v::DATE)::VARCHAR FROM (SELECT v FROM times UNION ALL SELECT v FROM days)', '2024-12-31'],
-    ['SELECT year(max(v::TIMESTAMPTZ)) FROM (SELECT v FROM days UNION ALL SELECT _event_time FROM jan)', 2024],
   ])('%s', async (sql, expected) => {
     const corrected = await correctedOf(sql);
-    const [[value] = []] = (await engine.query({ sql: corrected ?? '' })).rows;
-    expect(sql.includes('_event_time') ? Number(value) >= 2024 : value, corrected).toEqual(
-      sql.includes('_event_time') ? true : expected,
-    );
+    expect((await engine.query({ sql: corrected ?? '' })).rows, corrected).toEqual([[expected]]);
   });
 
-  test('within objects it is told, and not corrected', async () => {
-    const { message, details } = await errorOf(
+  test.each([
+    ['SELECT sum(v) FROM (SELECT * FROM jan UNION ALL SELECT * FROM feb)', "feb.v is text such as '61,64'"],
+    [
+      'SELECT sum(CAST(v AS DOUBLE)) FROM (SELECT v FROM feb UNION ALL SELECT v FROM mar)',
+      "feb.v is text such as '61,64'",
+    ],
+    [
+      'SELECT max(v::DATE) FROM (SELECT v FROM times UNION ALL SELECT v FROM days)',
+      "days.v is text such as '31.12.2024'",
+    ],
+    [
       'SELECT sum(w) FROM (SELECT of.v AS w FROM jan UNION ALL SELECT of.v FROM feb)',
-    );
+      "feb.of.v is text such as '61,64'",
+    ],
+  ])('%s is told, and not corrected', async (sql, said) => {
+    const { message, details } = await errorOf(sql);
     expect(details.correctedSql).toBeUndefined();
-    expect(message).toContain(
-      "jan.of.v is DOUBLE; feb.of.v is text such as '61,64'. Read each in the SELECT of its own",
-    );
-  });
-
-  test('characters of numbers beside text are not replaced in silence', async () => {
-    const read = "sum(CAST(replace(regexp_replace(v, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE))";
-    const warningsOf = async (from: string) => (await engine.query({ sql: `SELECT ${read} FROM ${from}` })).warnings;
-    expect(await warningsOf('feb')).toEqual([]);
-    expect(await warningsOf('(SELECT v FROM jan UNION ALL SELECT v FROM feb)')).toEqual([
-      expect.stringMatching(
-        /^regexp_replace also takes the decimal points of what is a number\. v has several sources/,
-      ),
-    ]);
+    expect(message).toContain(said);
+    expect(message).toContain('Read each in the SELECT of its own collection: ');
   });
 
   test('what TRY_CAST makes NULL is read in the SELECT of its collection', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 
@@ -95,52 +94,5 @@ describe('JSON that was written as JSON', () => {
     const parameters = [{ name: 'p', type: 'string', value: '{"x": null, "z": 1}' }];
     const sql = "SELECT json_merge_patch(to_json(o), :p::JSON) FROM docs WHERE _id = 'a'";
     expect((await engine.query({ sql, parameters })).rows).toEqual([[{ in: { p: 1 }, z: 1 }]]);
-  });
-});
-
-describe('a field that no document has any more', () => {
-  const has = (fields: JsonObject) => ({ amt: 1, tier: 'a', ...fields });
-  beforeAll(async () => {
-    await engine.commit([{ do: 'createCollection', table: 'moved', workspace: 'commons', name: 'moved' }]);
-    const ids = ['a', 'b'];
-    await engine.addDocuments(
-      'moved',
-      ids.map((id) => doc(id, has({ status: 'paid', old: 1, c: { zip: 'z', city: 'x' } }))),
-    );
-    await engine.changeDocuments('moved', ids, () => has({ state: 'paid', c: { city: 'x' } }));
-  });
-  const told = async (sql: string) => (await engine.query({ sql })).warnings;
-
-  test.each([
-    ["sum(amt) FROM moved WHERE status = 'paid'", ['status is null in every document looked at; state has values.']],
-    ["* FROM (SELECT c AS x FROM moved) WHERE x.zip = 'z'", ['x.zip is null in every document looked at.']],
-    ['max(old), count(*) FILTER (WHERE status = tier) FROM moved', ['status', 'old']],
-  ])('is told where the answer is empty because of it: SELECT %s', async (sql, warnings) => {
-    const said = await told(`SELECT ${sql}`);
-    expect(said.map((one) => warnings.find((warning) => one.startsWith(warning)))).toEqual(warnings);
-  });
-
-  test.each([
-    "count(*) FROM moved WHERE status = 'paid' AND status IS NOT NULL",
-    'sum(coalesce(old, 0)) FROM moved',
-    'sum(old) FROM moved WHERE old IS NOT DISTINCT FROM NULL',
-    "* FROM moved WHERE amt < 0 OR tier = 'zz'",
-    'count(*), count(old) FROM moved',
-    'old FROM moved LIMIT 1',
-  ])('is not told where it is asked for, or the answer has more: SELECT %s', async (sql) => {
-    expect(await told(`SELECT ${sql}`)).toEqual([]);
-  });
-
-  test('is not told where its values are beside it, and nothing where there are no documents', async () => {
-    const ids = ['a', 'b', 'c', 'd'];
-    await engine.commit([{ do: 'createCollection', table: 'left', workspace: 'commons', name: 'left' }]);
-    await engine.addDocuments(
-      'left',
-      ids.map((id) => doc(id, { n: id === 'd' ? 'x' : 1 })),
-    );
-    await engine.deleteDocuments('left', ids.slice(0, 3));
-    expect(await told('SELECT sum(n) FROM "left"')).toEqual([expect.stringContaining('1 of n (BIGINT)')]);
-    await engine.deleteDocuments('left', ids);
-    expect(await told('SELECT sum(n) FROM "left"')).toEqual([]);
   });
 });

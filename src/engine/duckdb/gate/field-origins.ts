@@ -1,7 +1,17 @@
 import { STOPPABLE } from '../sql/guards.ts';
 import { foldName, ITEM, type NamedTable } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { constantOf, constantText, isNode, listOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import {
+  constantOf,
+  constantText,
+  isNode,
+  listOf,
+  type Node,
+  nodesOf,
+  subqueryOf,
+  textOf,
+  textsOf,
+} from '../sql/tree.ts';
 import { nameIn, type Scope } from './node-scopes.ts';
 import { columnsOf, columnsOfItem, isAccess, isUnnest, nameOf, queryIn, type Relations } from './query-columns.ts';
 
@@ -152,8 +162,9 @@ function inExpression(origins: Origins, node: unknown, look: Look): readonly Lea
     case 'CASE':
       return of([...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']]);
     case 'SUBQUERY': {
-      const query = isNode(node['subquery']) ? node['subquery']['node'] : undefined;
-      return node['subquery_type'] === 'SCALAR' ? some(inQuery(origins, query, { at: 0 }, inner)) : [computed];
+      return node['subquery_type'] === 'SCALAR'
+        ? some(inQuery(origins, subqueryOf(node), { at: 0 }, inner))
+        : [computed];
     }
     case 'FUNCTION':
     case 'WINDOW':

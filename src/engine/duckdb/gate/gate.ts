@@ -21,22 +21,16 @@ import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf, renameFunction } from './function-calls.ts';
 import { createJsonPaths, type JsonPaths } from './json-paths.ts';
-import { jsonUses } from './json-values.ts';
-import { layerOn } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { createRelations } from './query-columns.ts';
-import { aliasFor, NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
-import { setOperations } from './set-operations.ts';
+import { aliasFor, layerOn, NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readDescribed, readShow } from './show.ts';
-import { slips } from './slips.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
-import { timeComparisons } from './time-comparisons.ts';
-import { NO_USES, valueUses } from './value-uses.ts';
-import { wholeRows } from './whole-rows.ts';
+import { usesOf } from './uses.ts';
 import { checkWidths } from './widths.ts';
 
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
@@ -368,14 +362,10 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   }
   const plain = show === null ? readPlain(statement, node, walk.relations.tables) : null;
   const reads = fieldReads(tree, walk.relations.tables, plain);
-  const ofTimes = show === null ? timeComparisons(node, walk.relations) : [];
   await restFor(statement.body);
-  const ofValues = statement.explain === '' ? valueUses(node, walk.relations) : NO_USES;
-  await restFor(statement.body);
-  const ofJson = jsonUses(node, walk.relations, statement.body, bytes);
-  for (const piece of ofJson.splices) splice(walk, piece);
-  await restFor(statement.body);
-  const told = [...wholeRows(node, walk.relations), ...slips(node, walk.relations)];
+  const isExplained = statement.explain !== '';
+  const { splices, ...uses } = await usesOf(node, walk.relations, { body: statement.body, bytes, isExplained });
+  for (const piece of splices) splice(walk, piece);
   await restFor(statement.body);
   const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
@@ -393,10 +383,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     jsonPaths: walk.jsonPaths.found,
     reads,
-    timeComparisons: ofTimes,
-    valueUses: { ...ofValues, json: ofJson.uses },
-    setOperations: setOperations(node, walk.relations),
-    told,
+    ...uses,
     plain,
     described: readDescribed(statement, node, walk.relations.tables),
     columnNames: ownNames,

@@ -1,5 +1,5 @@
 import { conditionIn } from '../sql/conditions.ts';
-import { isNode, type Node, textOf, textsOf } from '../sql/tree.ts';
+import { isNode, type Node, subqueryOf, textOf, textsOf } from '../sql/tree.ts';
 import {
   isField,
   isSameField,
@@ -46,7 +46,7 @@ export function noteJoined({ origins, joinedKeys }: KeyUses, node: Node, scope: 
   if (node['type'] === 'JOIN' && isNode(left))
     for (const name of textsOf(node['using_columns']))
       add(leavesInSide(origins, left, name), leavesInSide(origins, right, name), 'USING');
-  const query = node['subquery_type'] === 'ANY' && isNode(node['subquery']) ? node['subquery']['node'] : undefined;
+  const query = node['subquery_type'] === 'ANY' ? subqueryOf(node) : undefined;
   if (query !== undefined && /^(?:COMPARE_EQUAL)?$/.test(textOf(node['comparison_type'])))
     add(leavesOf(origins, node['child'], scope), originsInQuery(origins, query, { at: 0 }), 'IN');
 }

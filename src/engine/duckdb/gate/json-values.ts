@@ -2,17 +2,9 @@ import { VALUES_OF } from '../sql/compat.ts';
 import { conditionsIn, isOrder } from '../sql/conditions.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
-import { constantOf, constantText, isNode, listOf, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
+import { constantOf, constantText, isNode, type Node, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
-import {
-  type Computed,
-  createOrigins,
-  isField,
-  itemMeant,
-  type Leaf,
-  leavesOf,
-  type Origins,
-} from './field-origins.ts';
+import { type Computed, createOrigins, isField, type Leaf, leavesOf, type Origins } from './field-origins.ts';
 import {
   argumentsOf,
   callOf,
@@ -24,9 +16,8 @@ import {
   TEXT_STEPS,
   writtenOf,
 } from './json-steps.ts';
-import { nodesWithScope, type Scope } from './node-scopes.ts';
+import type { Scope } from './node-scopes.ts';
 import { isNull } from './nulls.ts';
-import { orderedIn } from './ordered.ts';
 import type { Relations } from './query-columns.ts';
 import { type Other, otherOf } from './text-alike.ts';
 import { castType } from './time-types.ts';
@@ -75,27 +66,30 @@ function isJsonLeaf(leaf: Leaf): boolean {
   return steps === undefined ? [STEPS, READS, MAKES, WHOLES].some((calls) => calls.test(call)) : rest.length >= steps;
 }
 
-interface Walk {
+/** What of these is found in a statement. */
+export interface JsonUses {
   origins: Origins;
   found: JsonUse[];
   splices: Splice[];
+  /** Literals, and what their values become in the tree. */
+  respelled: Map<Node, Node>;
   bytes: Buffer;
 }
 
 /** Of which steps into JSON an expression is the text; none: it may be something else. */
-function textIn(walk: Walk, node: unknown, scope: Scope | undefined): readonly Leaf[] {
+function textIn(walk: JsonUses, node: unknown, scope: Scope | undefined): readonly Leaf[] {
   const leaves = isNode(node) && node['class'] !== 'CONSTANT' ? leavesOf(walk.origins, node, scope) : [];
   return leaves.every((leaf) => !isField(leaf) && TEXT_STEPS.test(callOf(leaf.node))) ? leaves : [];
 }
 
 /** What is put in order, as JSON or as the text of it. */
-function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined): void {
+export function noteJsonOrdered(walk: JsonUses, node: unknown, scope: Scope | undefined): void {
   note(walk, node, jsonIn(walk, node, scope));
   note(walk, node, textIn(walk, node, scope), { text: { other: undefined } });
 }
 
 /** What JSON an expression is; none: it may be something else. */
-function jsonIn(walk: Walk, node: unknown, scope: Scope | undefined): readonly Leaf[] {
+function jsonIn(walk: JsonUses, node: unknown, scope: Scope | undefined): readonly Leaf[] {
   if (!isNode(node) || node['class'] === 'CONSTANT' || node['class'] === 'PARAMETER') return [];
   const leaves = leavesOf(walk.origins, node, scope);
   return leaves.every(isJsonLeaf) ? leaves : [];
@@ -106,30 +100,25 @@ const USES_MAX = 6;
 const MAY_BE_JSON = /->|json|\b(?:items|object|merge|erase|values)\b|o_vals/i;
 
 /**
- * What a statement does with JSON. Literals beside it get the spelling in which they compare as they are meant: a number as
- * a DOUBLE, to which the engine then casts the JSON, and a text that is no JSON as JSON; the tree is changed with them.
- * `bytes` are those of `body`, the statement's text.
+ * What of JSON is found in a statement, of which `bytes` are those of `body`; undefined: it has none. Literals beside JSON get the
+ * spelling in which they compare as they are meant: a number as a DOUBLE, to which the engine then casts the JSON, and a text
+ * that is no JSON as JSON.
  */
-export function jsonUses(
-  tree: Node,
-  relations: Relations,
-  body: string,
-  bytes: Buffer,
-): { uses: readonly JsonUse[]; splices: readonly Splice[] } {
+export function createJsonUses(relations: Relations, body: string, bytes: Buffer): JsonUses | undefined {
   const hasField = [...relations.tables.values()].some((table) => (table.jsonFields?.().size ?? 0) > 0);
-  if (!hasField && !MAY_BE_JSON.test(body)) return { uses: [], splices: [] };
-  const walk: Walk = { origins: createOrigins(relations, LOOKS_MAX), found: [], splices: [], bytes };
-  for (const [node, scope] of nodesWithScope(tree)) {
-    if (walk.origins.looksLeft < 0) break;
-    noteCompared(walk, node, scope);
-    respellInstead(walk, node, scope);
-    noteCall(walk, node, scope);
-    noteSorted(walk, node, scope);
-  }
-  return { uses: walk.found, splices: walk.splices };
+  if (!hasField && !MAY_BE_JSON.test(body)) return undefined;
+  return { origins: createOrigins(relations, LOOKS_MAX), found: [], splices: [], respelled: new Map(), bytes };
 }
 
-function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
+/** What a node compares, has in the place of JSON, or gives to a function of text. */
+export function noteJson(walk: JsonUses, node: Node, scope: Scope | undefined): void {
+  if (walk.origins.looksLeft < 0) return;
+  noteCompared(walk, node, scope);
+  respellInstead(walk, node, scope);
+  noteCall(walk, node, scope);
+}
+
+function noteCompared(walk: JsonUses, node: Node, scope: Scope | undefined): void {
   for (const { x: side, by, others: all } of conditionsIn(node)) {
     const others = all.filter((one) => !isNull(one));
     const constants = others.filter((one) => one['class'] === 'CONSTANT');
@@ -153,7 +142,7 @@ function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
 }
 
 /** The text of JSON that is put in order beside another text; what is none casts it. */
-function noteTextBeside(walk: Walk, side: unknown, beside: unknown, scope: Scope | undefined): void {
+function noteTextBeside(walk: JsonUses, side: unknown, beside: unknown, scope: Scope | undefined): void {
   const other = otherOf(beside);
   if (other === undefined && textIn(walk, beside, scope).length === 0) return;
   note(walk, side, textIn(walk, side, scope), { text: { other } });
@@ -166,7 +155,7 @@ const OTHER_JSON = /^(?:-?\d|true$|false$)/;
 export const besideText = (text: string) => (OTHER_JSON.test(text) && isJson(text) ? { text } : undefined);
 
 /** What JSON is beside that the engine would make JSON, or to which it would round it. */
-function besideOf({ origins }: Walk, node: unknown, scope: Scope | undefined): JsonBeside | undefined {
+function besideOf({ origins }: JsonUses, node: unknown, scope: Scope | undefined): JsonBeside | undefined {
   const text = constantText(node);
   if (text !== undefined) return besideText(text);
   if (!isNode(node) || node['class'] === 'CONSTANT') return undefined;
@@ -181,7 +170,7 @@ function besideOf({ origins }: Walk, node: unknown, scope: Scope | undefined): J
 const typeOfComputed = (node: Node) => (node['class'] === 'CAST' ? castType(node['cast_type']) : '');
 
 /** Texts that stand in for JSON, by coalesce(), CASE or nullif(), as JSON. */
-function respellInstead(walk: Walk, node: Node, scope: Scope | undefined): void {
+function respellInstead(walk: JsonUses, node: Node, scope: Scope | undefined): void {
   const isAny = node['type'] === 'OPERATOR_COALESCE' || foldName(textOf(node['function_name'])) === 'nullif';
   const isCase = node['class'] === 'CASE';
   if (!isAny && !isCase) return;
@@ -200,7 +189,7 @@ const typeOfConstant = ({ value }: Node) => (isNode(value) && isNode(value['type
 const A_NUMBER = /^-?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?![\w.])/;
 const LITERAL_BYTES = 40;
 
-function respell(walk: Walk, constant: Node, isNumber: boolean): void {
+function respell(walk: JsonUses, constant: Node, isNumber: boolean): void {
   const at = offsetOf(constant);
   const held = constant['value'];
   if (at === undefined || !isNode(held)) return;
@@ -208,7 +197,7 @@ function respell(walk: Walk, constant: Node, isNumber: boolean): void {
     const [literal] = A_NUMBER.exec(walk.bytes.toString('utf8', at, at + LITERAL_BYTES)) ?? [];
     if (literal === undefined || typeOfConstant(constant) === 'DOUBLE') return;
     walk.splices.push({ at, length: literal.length, text: `${literal}e0` });
-    constant['value'] = { ...held, type: { id: 'DOUBLE' }, value: Number(literal) };
+    walk.respelled.set(constant, { ...held, type: { id: 'DOUBLE' }, value: Number(literal) });
     return;
   }
   const text = textOf(held['value']);
@@ -217,7 +206,7 @@ function respell(walk: Walk, constant: Node, isNumber: boolean): void {
   if (isJson(text) || walk.bytes.toString('utf8', at, at + length) !== literal) return;
   const value = JSON.stringify(text);
   walk.splices.push({ at, length, text: quoteText(value) });
-  constant['value'] = { ...held, value };
+  walk.respelled.set(constant, { ...held, value });
 }
 
 function isJson(text: string): boolean {
@@ -247,8 +236,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
 /** Whether what a pattern looks for is not at either end of a text, where its quotes are, or begins as a number. */
 const isWithin = (pattern: string | undefined) => pattern !== undefined && !/^[^%\d]|[^%]$/.test(pattern);
 
-function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
-  for (const one of orderedIn(node).values) noteOrdered(walk, one, scope);
+function noteCall(walk: JsonUses, node: Node, scope: Scope | undefined): void {
   if (node['class'] !== 'FUNCTION' && node['class'] !== 'WINDOW') return;
   const name = foldName(textOf(node['function_name']));
   const children = nodesOf(node['children']);
@@ -256,23 +244,8 @@ function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
     for (const one of children) note(walk, one, jsonIn(walk, one, scope), { call: OPERATORS.get(name) ?? name });
 }
 
-/** What a query is sorted by: an item by its number, its alias, or something else. */
-function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
-  if (query['type'] !== 'SELECT_NODE') return;
-  const scope = { select: query, outer };
-  const items = listOf(query['select_list']);
-  for (const { orders } of nodesOf(query['modifiers'])) {
-    for (const { expression } of nodesOf(orders)) {
-      if (!isNode(expression)) continue;
-      const number = Number(constantOf(expression) ?? 0);
-      const by = items[number - 1] ?? itemMeant(walk.origins, query, expression) ?? expression;
-      noteOrdered(walk, by, scope);
-    }
-  }
-}
-
 function note(
-  walk: Walk,
+  walk: JsonUses,
   node: unknown,
   json: readonly Leaf[],
   { call, beside, text }: Partial<Pick<JsonUse, 'call' | 'beside' | 'text'>> = {},

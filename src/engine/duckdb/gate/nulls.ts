@@ -1,6 +1,6 @@
 import { conditionIn, hasTwoSides, isInList } from '../sql/conditions.ts';
 import { foldName } from '../sql/names.ts';
-import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
+import { isNode, type Node, nodesOf, subqueryOf, textsOf } from '../sql/tree.ts';
 import { type Origins, pathText, type Sources, sourcesOf } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
 import { isAccess, nameOf, queryIn, type Relations, relationsIn } from './query-columns.ts';
@@ -27,7 +27,7 @@ const NOT_INS_MAX = 3;
 export function noteNotIn({ origins, notIns }: NullUses, node: Node, outer: Scope | undefined): void {
   const [query, ...more] = node['type'] === 'OPERATOR_NOT' ? nodesOf(node['children']) : [];
   if (query?.['subquery_type'] !== 'ANY' || more.length > 0 || notIns.length >= NOT_INS_MAX) return;
-  const select = isNode(query['subquery']) && isNode(query['subquery']['node']) ? query['subquery']['node'] : {};
+  const select = subqueryOf(query) ?? {};
   const [value] = nodesOf(select['select_list']);
   // Of a list that was given, its author knows.
   const isOfRows = isNode(select['from_table']) && select['from_table']['type'] !== 'EMPTY';

@@ -12,7 +12,6 @@ import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
-import { trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
 export interface Opened {
@@ -180,13 +179,7 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const traps = trapWarnings(passed.tree, passed.tables, statement.body);
-  const warnings = [
-    ...readWarnings(passed.reads, passed.tables),
-    ...passed.setOperations.warnings,
-    ...passed.told,
-    ...traps,
-  ];
+  const warnings = [...readWarnings(passed.reads, passed.tables), ...passed.setOperations.warnings, ...passed.told];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, namesVersion };

@@ -5,13 +5,11 @@ import type { ColumnName } from './column-names.ts';
 import type { FieldReads } from './field-reads.ts';
 import type { JsonPath } from './json-paths.ts';
 import type { PlainRead } from './plain-read.ts';
-import type { SetOperations } from './set-operations.ts';
 import type { Show } from './show.ts';
-import type { TimeComparison } from './time-comparisons.ts';
-import type { ValueUses } from './value-uses.ts';
+import type { Uses } from './uses.ts';
 
 /** What the gate found in a statement that it let through. */
-export interface Passed {
+export interface Passed extends Uses {
   /** Collections and aliases that the statement names, in order of first use. */
   tables: NamedTable[];
   /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
@@ -32,14 +30,6 @@ export interface Passed {
   originOf(offset: number): number;
   /** The fields that it computes with. */
   reads: FieldReads;
-  /** Text that it compares with times, where the engine would not object. */
-  timeComparisons: readonly TimeComparison[];
-  /** Fields of text that it puts in order, or casts. */
-  valueUses: ValueUses;
-  /** What its UNION, INTERSECT and EXCEPT do with columns of one name. */
-  setOperations: SetOperations;
-  /** What is to be said of it, whatever its answer is. */
-  told: readonly string[];
   /** Set if it only picks fields of one collection that has strays. */
   plain: PlainRead | null;
   /** The collection that it asks the fields of: see `describe-fields.ts`. */

@@ -1,6 +1,6 @@
 import { foldName } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
-import { isNode, type Node, nodesIn, nodesOf, textOf } from '../sql/tree.ts';
+import { isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import { columnsOf, type Relations } from './query-columns.ts';
 
 /*
@@ -18,20 +18,22 @@ export interface SetOperations {
   fitByName: boolean;
 }
 
-export function setOperations(tree: Node, relations: Relations): SetOperations {
-  const [warnings, misplaced] = [new Set<string>(), new Set<string>()];
-  let fitByName = true;
-  for (const node of relations.tables.size === 0 ? [] : nodesIn(tree)) {
-    const word = node['type'] === 'SET_OPERATION_NODE' ? textOf(node['setop_type']) : '';
-    if (word === '' || word === 'UNION_BY_NAME') continue;
-    const name = misplacedIn(node, relations);
-    if (name !== undefined) {
-      misplaced.add(fieldName(name));
-      warnings.add(warningOf(word, name, node['setop_all'] === false ? '' : ' ALL'));
-    } else if (!isSame(node, relations)) fitByName = false;
-    if (word !== 'UNION') fitByName = false;
-  }
-  return { warnings: [...warnings], misplaced: [...misplaced], fitByName: fitByName && misplaced.size > 0 };
+/** Those that have been met, as they are noted. */
+export interface SetOperationsMet {
+  warnings: Set<string>;
+  misplaced: Set<string>;
+  fitByName: boolean;
+}
+
+export function noteSetOperation(met: SetOperationsMet, node: Node, relations: Relations): void {
+  const word = node['type'] === 'SET_OPERATION_NODE' ? textOf(node['setop_type']) : '';
+  if (word === '' || word === 'UNION_BY_NAME' || relations.tables.size === 0) return;
+  const name = misplacedIn(node, relations);
+  if (name !== undefined) {
+    met.misplaced.add(fieldName(name));
+    met.warnings.add(warningOf(word, name, node['setop_all'] === false ? '' : ' ALL'));
+  } else if (!isSame(node, relations)) met.fitByName = false;
+  if (word !== 'UNION') met.fitByName = false;
 }
 
 function warningOf(word: string, name: string, all: string): string {

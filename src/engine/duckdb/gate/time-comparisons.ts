@@ -1,9 +1,8 @@
 import { conditionIn, isOrder } from '../sql/conditions.ts';
 import { type NamedTable, quoteName } from '../sql/names.ts';
 import { type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
-import { nodesWithScope } from './node-scopes.ts';
-import type { Relations } from './query-columns.ts';
-import { createTimeTypes, type Known, type TimeType, typeInSide, typeOf } from './time-types.ts';
+import type { Scope } from './node-scopes.ts';
+import { type Known, type TimeType, type TimeTypes, typeInSide, typeOf } from './time-types.ts';
 
 /*
  * Text that is compared with a time. With `<` the engine refuses that; with `=`, and JSON with either, it casts to the type
@@ -25,25 +24,23 @@ export interface TimeComparison {
 /** Calls whose arguments are compared one by one, if both sides are such a call. */
 const TUPLES: ReadonlySet<string> = new Set(['row', 'struct_pack', 'list_value']);
 
-/** The comparisons of text with times that the engine would do its own way. */
-export function timeComparisons(tree: Node, relations: Relations): TimeComparison[] {
-  const found: TimeComparison[] = [];
-  const { tables } = relations;
-  const types = createTimeTypes(relations);
-  for (const [node, scope] of nodesWithScope(tree)) {
-    for (const [a, b, isOrder] of pairsIn(node)) {
-      const [one, other] = [typeOf(types, a, scope), typeOf(types, b, scope)];
-      const comparison = ofSides(a, one, other, isOrder) ?? ofSides(b, other, one, isOrder);
-      if (comparison !== undefined) found.push({ ...comparison, at: comparison.at ?? offsetOf(node) });
-    }
-    for (const name of node['type'] === 'JOIN' ? sharedBy(node, tables) : []) {
-      const [one, other] = [typeInSide(types, node['left'], name), typeInSide(types, node['right'], name)];
-      const type = castFor(one, other, false) ?? castFor(other, one, false);
-      if (type !== undefined)
-        found.push({ name: undefined, at: offsetOf(node), type, parameter: undefined, using: name });
-    }
+/** Notes the comparisons of text with times in a node that the engine would do its own way. */
+export function noteTimeComparison(
+  { types, found }: { types: TimeTypes; found: TimeComparison[] },
+  node: Node,
+  scope: Scope | undefined,
+): void {
+  for (const [a, b, isOrder] of pairsIn(node)) {
+    const [one, other] = [typeOf(types, a, scope), typeOf(types, b, scope)];
+    const comparison = ofSides(a, one, other, isOrder) ?? ofSides(b, other, one, isOrder);
+    if (comparison !== undefined) found.push({ ...comparison, at: comparison.at ?? offsetOf(node) });
   }
-  return found;
+  for (const name of node['type'] === 'JOIN' ? sharedBy(node, types.origins.tables) : []) {
+    const [one, other] = [typeInSide(types, node['left'], name), typeInSide(types, node['right'], name)];
+    const type = castFor(one, other, false) ?? castFor(other, one, false);
+    if (type !== undefined)
+      found.push({ name: undefined, at: offsetOf(node), type, parameter: undefined, using: name });
+  }
 }
 
 type Pair = readonly [a: Node, b: Node, isOrder: boolean];

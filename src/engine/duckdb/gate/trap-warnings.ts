@@ -6,18 +6,21 @@ import {
   constantText,
   isNode,
   type Node,
-  nodesIn,
   nodesOf,
   offsetOf,
+  subqueryOf,
   textOf,
   textsOf,
 } from '../sql/tree.ts';
-import { comparedWithNull } from './nulls.ts';
+import { A_DAY } from './day-uses.ts';
+import { comparedWithNull, isNull } from './nulls.ts';
+import { type Relations, relationsIn } from './query-columns.ts';
+import { ofTimeParts } from './time-parts.ts';
 import { castType } from './time-types.ts';
-import { A_DAY } from './whole-days.ts';
+import { ofWholeRows, type WholeRows } from './whole-rows.ts';
 
 /*
- * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null.
+ * What is allowed and cannot be meant: it gives no error, and an answer that is empty or null, or that of another question.
  */
 
 const WARNINGS_MAX = 3;
@@ -25,22 +28,46 @@ const WARNINGS_MAX = 3;
 const ENGINE_TYPE =
   /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
 
-/** What the author of a statement, of which `body` is the text, should know of it. */
-export function trapWarnings(tree: unknown, tables: readonly NamedTable[], body: string): string[] {
-  const warnings = new Set<string>();
-  const bytes = Buffer.from(body);
-  for (const node of nodesIn(tree)) {
-    if (warnings.size >= WARNINGS_MAX) break;
-    const warning =
+/** What is to be said of the nodes of a statement, whatever its answer is. */
+export interface Traps {
+  relations: Relations;
+  /** Those of the statement's text. */
+  bytes: Buffer;
+  wholeRows: WholeRows;
+  /** What each of `KINDS` has said. */
+  said: readonly Set<string>[];
+}
+
+type Rule = (traps: Traps, node: Node) => string | undefined;
+
+/** Of each kind a few are said. */
+const KINDS: readonly Rule[] = [
+  ({ wholeRows }, node) => ofWholeRows(wholeRows, node),
+  ({ relations }, node) => ofOuter(node, relations) ?? countOfCondition(node) ?? ofTimeParts(node),
+  ({ relations, bytes }, node) => {
+    const tables = () => [...new Set(relations.tables.values())];
+    return (
       firstOfNone(node, tables) ??
       engineType(node) ??
       wholeText(node, bytes) ??
       zonedTwice(node, tables) ??
       swappedBounds(node) ??
-      comparedWithNull(node);
-    if (warning !== undefined) warnings.add(warning);
+      comparedWithNull(node)
+    );
+  },
+];
+
+export function createTraps(relations: Relations, bytes: Buffer): Traps {
+  const wholeRows = { relations, found: new Map(), depth: 0 };
+  return { relations, bytes, wholeRows, said: KINDS.map(() => new Set<string>()) };
+}
+
+export function noteTrap(traps: Traps, node: Node): void {
+  for (const [at, rule] of KINDS.entries()) {
+    const said = traps.said[at];
+    const warning = said === undefined || said.size >= WARNINGS_MAX ? undefined : rule(traps, node);
+    if (warning !== undefined) said?.add(warning);
   }
-  return [...warnings];
 }
 
 /** Functions that give lists. */
@@ -48,7 +75,7 @@ const LISTS =
   /^(?:split|str_split|string_split|string_split_regex|str_split_regex|regexp_split_to_array|regexp_extract_all|string_to_array|list|array_agg|list_value|map_keys|map_values|json_keys|(?:list|array)_(?:sort|reverse_sort|reverse|distinct|filter|transform|concat|slice|intersect))$/;
 
 /** `l[0]` of a list, which counts from 1. */
-function firstOfNone(node: Node, tables: readonly NamedTable[]): string | undefined {
+function firstOfNone(node: Node, tables: () => readonly NamedTable[]): string | undefined {
   if (node['type'] !== 'ARRAY_EXTRACT') return undefined;
   const [list, index] = nodesOf(node['children']);
   if (list === undefined || Number(constantOf(index) ?? Number.NaN) !== 0) return undefined;
@@ -66,14 +93,14 @@ function firstOfNone(node: Node, tables: readonly NamedTable[]): string | undefi
 }
 
 /** The types that a path has, with or without what its collection is called before it. */
-function typesOf(path: readonly string[], tables: readonly NamedTable[]): string[] {
-  return tables.flatMap((table) =>
+function typesOf(path: readonly string[], tables: () => readonly NamedTable[]): string[] {
+  return tables().flatMap((table) =>
     [0, 1, 2].flatMap((at) => (at < path.length ? (table.typeAt?.(path.slice(at)) ?? []) : [])),
   );
 }
 
 /** `t AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin'` of a time that has a zone. */
-function zonedTwice(node: Node, tables: readonly NamedTable[]): string | undefined {
+function zonedTwice(node: Node, tables: () => readonly NamedTable[]): string | undefined {
   if (!isZoned(node)) return undefined;
   const [zone, inner] = nodesOf(node['children']);
   if (inner === undefined || !isZoned(inner)) return undefined;
@@ -151,3 +178,36 @@ function isSimilarTo(pattern: Node, bytes: Buffer): boolean {
   const before = bytes.toString('utf8', Math.max(0, at - OPERATOR_BYTES), at);
   return /\bto$/i.test(before.trimEnd());
 }
+
+/** `x IN (SELECT y FROM t)` where t has no y, and the query around it has. */
+function ofOuter(node: Node, relations: Relations): string | undefined {
+  if (node['class'] !== 'SUBQUERY' || node['subquery_type'] !== 'ANY') return undefined;
+  const select = subqueryOf(node) ?? {};
+  const [item, ...others] = nodesOf(select['select_list']);
+  const [name = '', ...more] = item?.['class'] === 'COLUMN_REF' ? textsOf(item['column_names']) : [];
+  if (name === '' || more.length > 0 || others.length > 0) return undefined;
+  const there = relationsIn(select['from_table'], relations);
+  const isThere = ({ name: of, columns }: (typeof there)[number]) =>
+    foldName(name) === of || (columns?.some((one) => one === '' || foldName(one) === foldName(name)) ?? true);
+  if (there.length === 0 || there.some(isThere)) return undefined;
+  const y = fieldName(name);
+  return `${y} in IN (SELECT ${y} …) is a field of the query around it, since what that SELECT reads has none of this name: IN holds for all that have one. Name a field of it.`;
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN']);
+const CONDITION_OPERATORS = /^(?:COMPARE_(?:NOT_)?IN|OPERATOR_(?:IS_(?:NOT_)?NULL|NOT))$/;
+
+/** `count(x = 1)` and `count(CASE WHEN x = 1 THEN 1 ELSE 0 END)`. */
+function countOfCondition(node: Node): string | undefined {
+  const [of, ...more] = foldName(textOf(node['function_name'])) === 'count' ? nodesOf(node['children']) : [];
+  if (of === undefined || more.length > 0 || node['distinct'] === true) return undefined;
+  // `x = 1 OR NULL` is NULL where it does not hold.
+  if (of['type'] === 'CONJUNCTION_OR' && nodesOf(of['children']).some(isNull)) return undefined;
+  const isCondition = CONDITIONS.has(textOf(of['class'])) || CONDITION_OPERATORS.test(textOf(of['type']));
+  const results = of['class'] === 'CASE' ? nodesOf(of['case_checks']).map((check) => check['then_expr']) : [];
+  const isCase = results.length > 0 && [...results, of['else_expr']].every(isValue);
+  if (!isCondition && !isCase) return undefined;
+  return `count(${isCase ? 'CASE … ELSE …' : 'condition'}) counts the rows where it does not hold, too: count(*) FILTER (WHERE condition) counts those where it does.`;
+}
+
+const isValue = (node: unknown) => isNode(node) && node['class'] === 'CONSTANT' && !isNull(node);

@@ -3,7 +3,16 @@ import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
 import { constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
-import { type DayOf, type DayUses, type Moment, noteDay, noteMoment } from './day-parts.ts';
+import {
+  type DayOf,
+  type DayUses,
+  type Moment,
+  noteDay,
+  noteMoment,
+  noteWholeDay,
+  type WholeDay,
+  type WholeDayUses,
+} from './day-uses.ts';
 import {
   createOrigins,
   isAsked,
@@ -19,13 +28,9 @@ import {
   sourcesOf,
 } from './field-origins.ts';
 import { type JoinedKeys, type KeyUses, noteJoined } from './joined-keys.ts';
-import type { JsonUse } from './json-values.ts';
-import { nodesWithScope, type Scope } from './node-scopes.ts';
+import { type JsonUse, type JsonUses, noteJsonOrdered } from './json-values.ts';
+import type { Scope } from './node-scopes.ts';
 import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
-import { orderedIn } from './ordered.ts';
-import type { Relations } from './query-columns.ts';
-import { type MixedText, type MixedUses, noteReplaced } from './replaced-points.ts';
-import { noneSought, noteSought, type SoughtUses, soughtFields } from './sought-fields.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -39,8 +44,7 @@ import {
 } from './text-alike.ts';
 import { type CastUses, castIn, noteAsked, noteCast, type TextCast } from './text-casts.ts';
 import { textPartsOf } from './text-parts.ts';
-import { createTimeTypes, typeOf } from './time-types.ts';
-import { noteWholeDay, type WholeDay, type WholeDayUses } from './whole-days.ts';
+import { type TimeTypes, typeOf } from './time-types.ts';
 
 /** A field of text. */
 export interface TextField extends Place {
@@ -78,14 +82,12 @@ export interface ValueUses {
   orders: readonly TextOrder[];
   casts: readonly TextCast[];
   epochs: readonly EpochUse[];
-  mixed: readonly MixedText[];
   days: readonly DayOf[];
   moments: readonly Moment[];
   equalities: readonly TextEquality[];
   groups: readonly TextGroup[];
   json: readonly JsonUse[];
   notIns: readonly NotIn[];
-  sought: readonly Origin[];
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
 }
@@ -96,9 +98,10 @@ const LOOKS_MAX = 4_000;
 const ORDERS_MAX = 6;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-interface Walk extends AlikeUses, CastUses, DayUses, KeyUses, MixedUses, NullUses, SoughtUses, WholeDayUses {
+export interface ValueWalk extends AlikeUses, CastUses, DayUses, KeyUses, NullUses, WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
+  json: JsonUses | undefined;
   orders: TextOrder[];
   epochs: EpochUse[];
   /** The fields, as they are written, of which the author asks what no cast reads, or names the zone. */
@@ -108,7 +111,7 @@ interface Walk extends AlikeUses, CastUses, DayUses, KeyUses, MixedUses, NullUse
 }
 
 /** All that a node is looked at for: each notes what it finds, and stops at a number of its own. */
-const NOTES: readonly ((walk: Walk, node: Node, scope: Scope | undefined) => void)[] = [
+const NOTES: readonly ((walk: ValueWalk, node: Node, scope: Scope | undefined) => void)[] = [
   noteSorted,
   noteGroups,
   noteCall,
@@ -118,11 +121,9 @@ const NOTES: readonly ((walk: Walk, node: Node, scope: Scope | undefined) => voi
   noteCast,
   noteAsked,
   noteEpoch,
-  noteReplaced,
   noteDay,
   noteCompared,
   noteNotIn,
-  noteSought,
   noteWholeDay,
   noteJoined,
 ];
@@ -131,7 +132,6 @@ const noneYet = () => ({
   orders: [],
   casts: [],
   epochs: [],
-  mixed: [],
   days: [],
   moments: [],
   equalities: [],
@@ -140,30 +140,30 @@ const noneYet = () => ({
   wholeDays: [],
   joinedKeys: [],
 });
-export const NO_USES: Omit<ValueUses, 'json'> = { ...noneYet(), sought: [] };
+export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
-/** What a statement does with stored fields. Whether that is what is meant, only their values say. */
-export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'json'> {
-  // Nothing is stored that could be ordered.
-  if (relations.tables.size === 0) return NO_USES;
-  const types = createTimeTypes(relations);
-  const walk: Walk = {
+export function createValueUses(tree: Node, types: TimeTypes, json: JsonUses | undefined): ValueWalk {
+  return {
     ...noneYet(),
     outermost: tree,
-    origins: createOrigins(relations, LOOKS_MAX),
+    origins: createOrigins(types.origins, LOOKS_MAX),
+    json,
     isText: (node, scope) => isNode(node) && typeOf(types, node, scope) === 'text',
     met: new Set(),
     spelled: { texts: new Set(), fields: new Set() },
     known: new Set(),
     apart: new Set(),
-    sought: noneSought(),
     beside: new Map(),
   };
-  for (const [node, scope] of nodesWithScope(tree)) {
-    if (walk.origins.looksLeft < 0) break;
-    for (const note of NOTES) note(walk, node, scope);
-  }
-  const { orders, mixed, groups, notIns, wholeDays, spelled, known, apart } = walk;
+}
+
+export function noteValues(walk: ValueWalk, node: Node, scope: Scope | undefined): void {
+  if (walk.origins.looksLeft >= 0) for (const note of NOTES) note(walk, node, scope);
+}
+
+/** What a statement does with stored fields. Whether that is what is meant, only their values say. */
+export function valueUsesOf(walk: ValueWalk): Omit<ValueUses, 'json'> {
+  const { orders, groups, notIns, wholeDays, spelled, known, apart } = walk;
   // Whoever has a function for each unit knows of them.
   const isOnly = (use: EpochUse) =>
     !walk.epochs.some(({ written, call }) => written === use.written && call !== use.call);
@@ -174,13 +174,11 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
     orders,
     casts: walk.casts.map((cast) => ({ ...cast, isAsked: known.has(cast.written) })),
     epochs: walk.epochs.filter(isOnly).map((use) => ({ ...use, isApart: apart.has(use.written) })),
-    mixed,
     days: walk.days.filter(isUnknown),
     moments: walk.moments.filter(isUnknown),
     equalities: walk.equalities.map((one) => ({ ...one, isSpelled: spelled.texts.has(one.written) })),
     groups,
     notIns,
-    sought: soughtFields(walk),
     wholeDays,
     joinedKeys: walk.joinedKeys.filter(isPlain),
   };
@@ -188,7 +186,7 @@ export function valueUses(tree: Node, relations: Relations): Omit<ValueUses, 'js
 
 const EPOCHS_MAX = 3;
 
-function noteEpoch(walk: Walk, node: Node, scope: Scope | undefined): void {
+function noteEpoch(walk: ValueWalk, node: Node, scope: Scope | undefined): void {
   for (const { x, by, others } of conditionsIn(node))
     if (hasTwoSides(by) && Number(constantOf(others[0]) ?? 0) >= UNIT_LEAST)
       for (const { written } of sourcesOf(walk.origins, bare(x), scope).fields) walk.apart.add(written);
@@ -207,7 +205,7 @@ function bare(node: unknown): unknown {
   return inner === undefined ? node : bare(inner);
 }
 
-function note(walk: Walk, found: readonly OrderedField[], other?: TextOrder['other'], beside?: Sources): void {
+function note(walk: ValueWalk, found: readonly OrderedField[], other?: TextOrder['other'], beside?: Sources): void {
   const more = beside !== undefined && hasSeveral(beside) ? { beside } : {};
   for (const one of found) {
     const origin = { ...one, ...more };
@@ -229,7 +227,7 @@ const isSameOrder = (one: OrderedField, other: OrderedField) => one.of === other
 const hasSeveral = ({ fields, isComputed }: Sources): boolean => fields.length > 1 || isComputed;
 
 /** What a query is sorted by: an item by its number, its alias, or something else. */
-function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
+function noteSorted(walk: ValueWalk, query: Node, outer: Scope | undefined): void {
   if (!isQuery(query)) return;
   const isSelect = query['type'] === 'SELECT_NODE';
   const scope = isSelect ? { select: query, outer } : outer;
@@ -242,6 +240,7 @@ function noteSorted(walk: Walk, query: Node, outer: Scope | undefined): void {
       const number = constantOf(expression);
       const item = hasStar ? undefined : items[Number(number) - 1];
       const own = isSelect ? (item ?? itemMeant(walk.origins, query, expression) ?? expression) : undefined;
+      if (isSelect && walk.json !== undefined) noteJsonOrdered(walk.json, own, scope);
       const found = [
         ...textPartsOf(walk.origins, own, scope),
         ...(number !== undefined
@@ -268,19 +267,47 @@ function lengthOf(node: Node): Node | undefined {
 }
 
 /** An alias comes before a column here. */
-function sortedBy(walk: Walk, expression: unknown, query: Node, scope: Scope | undefined): readonly Origin[] {
+function sortedBy(walk: ValueWalk, expression: unknown, query: Node, scope: Scope | undefined): readonly Origin[] {
   if (query['type'] === 'SELECT_NODE')
     return originsOf(walk.origins, itemMeant(walk.origins, query, expression) ?? expression, scope);
   const [name = ''] = isNode(expression) ? textsOf(expression['column_names']) : [];
   return originsInQuery(walk.origins, query, { name });
 }
 
-function noteCall(walk: Walk, node: Node, scope: Scope | undefined): void {
-  const { values, items } = orderedIn(node);
-  for (const one of [...items, ...values]) noteOrdered(walk, one, scope);
+/** Functions that order the values of an argument, by its place; of the last all of them. */
+const ORDERS_FIRST =
+  /^(?:min|max|median|quantile(?:_disc)?|list_(?:sort|reverse_sort|min|max)|array_(?:sort|reverse_sort))$/;
+const ORDERS_SECOND = /^(?:arg_?(?:min|max)(?:_null)?|(?:min|max)_by)$/;
+const ORDERS_ALL = /^(?:greatest|least)$/;
+const OF_LISTS = /^(?:list|array)_/;
+
+/** What a call puts in order, by what it is or by its ORDER BY: values, and what gives the items of a list. */
+function orderedIn(call: Node): { values: readonly unknown[]; items: readonly Node[] } {
+  if (call['class'] !== 'FUNCTION' && call['class'] !== 'WINDOW') return { values: [], items: [] };
+  const name = foldName(textOf(call['function_name']));
+  const children = nodesOf(call['children']);
+  const { orders = isNode(call['order_bys']) ? call['order_bys']['orders'] : [] } = call;
+  const by = nodesOf(orders).map(({ expression }) => expression);
+  if (ORDERS_FIRST.test(name) && OF_LISTS.test(name))
+    return { values: by, items: [{ class: 'FUNCTION', function_name: 'unnest', children: children.slice(0, 1) }] };
+  const own = ORDERS_FIRST.test(name)
+    ? children.slice(0, 1)
+    : ORDERS_SECOND.test(name)
+      ? children.slice(1, 2)
+      : children;
+  return {
+    values: ORDERS_FIRST.test(name) || ORDERS_SECOND.test(name) || ORDERS_ALL.test(name) ? [...own, ...by] : by,
+    items: [],
+  };
 }
 
-function noteOrdered(walk: Walk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
+function noteCall(walk: ValueWalk, node: Node, scope: Scope | undefined): void {
+  const { values, items } = orderedIn(node);
+  for (const one of [...items, ...values]) noteOrdered(walk, one, scope);
+  if (walk.json !== undefined) for (const one of values) noteJsonOrdered(walk.json, one, scope);
+}
+
+function noteOrdered(walk: ValueWalk, node: unknown, scope: Scope | undefined, other?: TextOrder['other']): void {
   const sources = sourcesOf(walk.origins, node, scope);
   note(walk, sources.fields.filter(isAsked), other, sources);
   note(walk, textPartsOf(walk.origins, node, scope), other);
@@ -296,11 +323,11 @@ function comparisonsIn(node: Node): [unknown, unknown][] {
   return [...pairs, ...pairs.map(([x, other]): [Node, Node] => [other, x])];
 }
 
-function noteCompared(walk: Walk, node: Node, scope: Scope | undefined): void {
+function noteCompared(walk: ValueWalk, node: Node, scope: Scope | undefined): void {
   for (const [side, other] of comparisonsIn(node)) noteSide(walk, side, other, scope);
 }
 
-function noteSide(walk: Walk, side: unknown, other: unknown, scope: Scope | undefined): void {
+function noteSide(walk: ValueWalk, side: unknown, other: unknown, scope: Scope | undefined): void {
   if (!isNode(side) || side['class'] === 'CONSTANT') return;
   const found = [...originsOf(walk.origins, side, scope), ...textPartsOf(walk.origins, side, scope)];
   if (found.length === 0) return;

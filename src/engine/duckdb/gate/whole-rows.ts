@@ -5,10 +5,9 @@ import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-c
 
 /*
  * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
- * brings: no two are alike, so DISTINCT leaves all of them, and a join by all that they share is empty.
+ * brings: no two are alike, so DISTINCT leaves all of them.
  */
 
-const WARNINGS_MAX = 3;
 /** How deeply queries are looked into. */
 const DEPTH_MAX = 30;
 const LEFT_OUT = `* EXCLUDE (${OWN.join(', ')}) leaves them out.`;
@@ -16,25 +15,18 @@ const EACH_ITS_OWN = 'each has its own _id and its own _event_time';
 
 const OF_TIME = `* EXCLUDE (${ID_COLUMN}) has ${TIME_COLUMN}, which is when each was stored unless its document says another: ${LEFT_OUT}`;
 
-interface Walk {
+/** The collections of whose documents queries are found to be. */
+export interface WholeRows {
   relations: Relations;
   found: Map<Node, ReadonlySet<NamedTable> | undefined>;
   depth: number;
 }
 
-/** What is to be said of them. */
-export function wholeRows(tree: Node, relations: Relations): string[] {
-  const warnings = new Set<string>();
-  const walk: Walk = { relations, found: new Map(), depth: 0 };
-  for (const node of relations.tables.size === 0 ? [] : nodesIn(tree)) {
-    if (warnings.size >= WARNINGS_MAX) break;
-    const said = ofSelect(walk, node) ?? ofSet(walk, node) ?? ofNatural(node, relations) ?? ofPivot(walk, node);
-    if (said !== undefined) warnings.add(said);
-  }
-  return [...warnings];
-}
+/** What is to be said of a node. */
+export const ofWholeRows = (walk: WholeRows, node: Node): string | undefined =>
+  walk.relations.tables.size === 0 ? undefined : (ofSelect(walk, node) ?? ofSet(walk, node) ?? ofPivot(walk, node));
 
-function ofSelect(walk: Walk, select: Node): string | undefined {
+function ofSelect(walk: WholeRows, select: Node): string | undefined {
   if (select['type'] !== 'SELECT_NODE') return undefined;
   const items = nodesOf(select['select_list']);
   const isDistinct = nodesOf(select['modifiers']).some(
@@ -57,7 +49,7 @@ function ofSelect(walk: Walk, select: Node): string | undefined {
 }
 
 /** Whether an expression is the name of what a FROM reads, which stands for a row of it if no column has the name. */
-function isRowOf({ relations }: Walk, node: unknown, from: unknown): boolean {
+function isRowOf({ relations }: WholeRows, node: unknown, from: unknown): boolean {
   if (!isNode(node) || node['class'] !== 'COLUMN_REF' || !isNode(from)) return false;
   const [name = '', ...more] = textsOf(node['column_names']).map(foldName);
   if (more.length > 0 || name !== foldName(textOf(from['alias']) || textOf(from['table_name']))) return false;
@@ -87,7 +79,7 @@ function namedOf(item: Node): string[] | undefined {
 }
 
 /** UNION, INTERSECT and EXCEPT of documents of different collections. */
-function ofSet(walk: Walk, node: Node): string | undefined {
+function ofSet(walk: WholeRows, node: Node): string | undefined {
   const word = node['type'] === 'SET_OPERATION_NODE' ? textOf(node['setop_type']).replaceAll('_', ' ') : '';
   if (word === '' || (word.startsWith('UNION') && node['setop_all'] !== false)) return undefined;
   // Those of one collection are told apart by their ids, as is meant.
@@ -103,14 +95,14 @@ function bringsIds(side: unknown): boolean {
 }
 
 /** Those of both sides, if no collection is on both. */
-function bothOf(walk: Walk, { left, right }: Node): ReadonlySet<NamedTable> | undefined {
+function bothOf(walk: WholeRows, { left, right }: Node): ReadonlySet<NamedTable> | undefined {
   const [one, other] = [documentsIn(walk, left), documentsIn(walk, right)];
   if (one === undefined || other === undefined || [...one].some((table) => other.has(table))) return undefined;
   return new Set([...one, ...other]);
 }
 
 /** The collections of whose documents the rows of a query are all they have; undefined: they may be something else. */
-function documentsIn(walk: Walk, entry: unknown): ReadonlySet<NamedTable> | undefined {
+function documentsIn(walk: WholeRows, entry: unknown): ReadonlySet<NamedTable> | undefined {
   if (!isNode(entry) || walk.depth > DEPTH_MAX) return undefined;
   if (walk.found.has(entry)) return walk.found.get(entry);
   walk.found.set(entry, undefined);
@@ -122,7 +114,7 @@ function documentsIn(walk: Walk, entry: unknown): ReadonlySet<NamedTable> | unde
   return found;
 }
 
-function documentsOfQuery(walk: Walk, query: Node): ReadonlySet<NamedTable> | undefined {
+function documentsOfQuery(walk: WholeRows, query: Node): ReadonlySet<NamedTable> | undefined {
   if (query['type'] === 'SET_OPERATION_NODE')
     return textOf(query['setop_type']).startsWith('UNION') ? bothOf(walk, query) : undefined;
   const items = nodesOf(query['select_list']);
@@ -131,7 +123,7 @@ function documentsOfQuery(walk: Walk, query: Node): ReadonlySet<NamedTable> | un
 }
 
 /** Those of a FROM that joins nothing. */
-function documentsOf(walk: Walk, from: unknown): ReadonlySet<NamedTable> | undefined {
+function documentsOf(walk: WholeRows, from: unknown): ReadonlySet<NamedTable> | undefined {
   if (!isNode(from) || from['column_name_alias'] !== undefined) return undefined;
   const table = walk.relations.tables.get(from);
   if (table === undefined) return documentsIn(walk, walk.relations.queries.get(from) ?? from['subquery']);
@@ -139,30 +131,11 @@ function documentsOf(walk: Walk, from: unknown): ReadonlySet<NamedTable> | undef
   return OWN.every((name) => columns.has(name)) ? new Set([table]) : undefined;
 }
 
-/** Columns by which a join is told to be made. */
-const SHARED_SHOWN_MAX = 8;
-
-function ofNatural(join: Node, relations: Relations): string | undefined {
-  if (join['type'] !== 'JOIN' || join['ref_type'] !== 'NATURAL') return undefined;
-  const [left, right] = [join['left'], join['right']].map((side) => allIn(side, relations));
-  const there = new Set(right?.map(foldName));
-  const shared = left?.filter((name) => there.has(foldName(name))) ?? [];
-  if (!OWN.every((name) => shared.some((one) => foldName(one) === name))) return undefined;
-  const [one, other] = [join['left'], join['right']].map((side) => new Set(tablesIn(side, relations)));
-  if (one?.size === other?.size && [...(one ?? [])].every((table) => other?.has(table))) return undefined;
-  const names = shared.filter((name) => !OWN.includes(foldName(name))).map(fieldName);
-  const more = names.length > SHARED_SHOWN_MAX ? ', …' : '';
-  const instead =
-    names.length === 0
-      ? 'the two share nothing else, so say in ON what belongs together'
-      : `JOIN … USING (${names.slice(0, SHARED_SHOWN_MAX).join(', ')}${more}) joins by the others that both have`;
-  return `NATURAL JOIN joins by _id and _event_time, too, which each document has of its own: ${instead}.`;
-}
-
-const tablesIn = (side: unknown, { tables }: Relations) => [...nodesIn(side)].flatMap((node) => tables.get(node) ?? []);
+/** Columns that are named. */
+const SHOWN_MAX = 8;
 
 /** A PIVOT without GROUP BY, which groups by all columns that it does not name. */
-function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node): string | undefined {
+function ofPivot(walk: WholeRows, { type, source, aggregates, pivots, groups }: Node): string | undefined {
   if (type !== 'PIVOT' || listOf(aggregates).length === 0 || listOf(groups).length > 0) return undefined;
   if (documentsOf(walk, source) === undefined) return undefined;
   const used = new Set(
@@ -171,10 +144,10 @@ function ofPivot(walk: Walk, { type, source, aggregates, pivots, groups }: Node)
   const left = OWN.filter((name) => !used.has(name));
   if (left.length === 0) return undefined;
   const all = allIn(source, walk.relations)?.filter((name) => ![...used, ...OWN].includes(foldName(name))) ?? [];
-  const some = all.slice(0, SHARED_SHOWN_MAX).map(fieldName).join(', ');
+  const some = all.slice(0, SHOWN_MAX).map(fieldName).join(', ');
   const by =
     all.length === 0
       ? 'what a row is to be'
-      : `those that a row is to be of (${some}${all.length > SHARED_SHOWN_MAX ? ', …' : ''})`;
+      : `those that a row is to be of (${some}${all.length > SHOWN_MAX ? ', …' : ''})`;
   return `PIVOT without GROUP BY groups by all columns that it does not name, ${left.join(' and ')} among them, so each document is a row: end with GROUP BY and ${by}.`;
 }

@@ -3,10 +3,10 @@ import { EXPRESSIONS_EXPANDED_MAX } from '../sql/expansion.ts';
 import { NESTING_FUNCTIONS } from '../sql/functions.ts';
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { constantOf, isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
+import { constantOf, isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, subqueryOf, textOf } from '../sql/tree.ts';
 import { STRUCTURED } from './function-calls.ts';
-import { type Layered, layerOn, lookUp } from './layered.ts';
 import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
+import { type Layered, layerOn, lookUp } from './scope.ts';
 
 /*
  * How wide the results of a statement become: their number of columns, where a struct counts as many as it contains.
@@ -296,7 +296,7 @@ function relationsOf(context: Context, node: unknown, scope: Scope): { alias: st
 function relationOfTable(context: Context, node: Node, scope: Scope): Relation {
   switch (node['type']) {
     case 'SUBQUERY': {
-      const query = isNode(node['subquery']) ? node['subquery']['node'] : undefined;
+      const query = subqueryOf(node);
       return isNode(query) ? relationOfQuery(context, query, scope) : NO_COLUMNS;
     }
     case 'BASE_TABLE': {

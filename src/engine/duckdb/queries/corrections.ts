@@ -13,15 +13,14 @@ import * as names from '../sql/corrections/names.ts';
 import type { Reading } from '../sql/corrections/readings.ts';
 import * as spelling from '../sql/corrections/spelling.ts';
 import { noTimeIn } from '../sql/corrections/times.ts';
-import { type Edit, isMark, wordOf } from '../sql/forms/edit.ts';
+import { type Edit, wordOf } from '../sql/forms/edit.ts';
 import { foldName, type Names } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { isOfSql } from './again.ts';
 import { byValues } from './failed-values.ts';
-import { epochReading } from './looks/epochs.ts';
-import { type FieldReading, readApartSaid, readingOf } from './looks/readings.ts';
+import { type FieldReading, readingOf } from './looks/readings.ts';
 import { dataOf } from './looks/samples.ts';
 import { type Bound, boundOf, isBound, type Meaning } from './meaning.ts';
 import { tokenAt } from './spellings.ts';
@@ -112,7 +111,6 @@ async function recast(error: ApiError, sql: string, meaning: Meaning): Promise<R
   if (!cast) return undefined;
   const reading = await readingIn(cast, await boundOf(sql, meaning), meaning, failing);
   if (reading === undefined || reading === 'right') return undefined;
-  if (reading.apart !== undefined) return readApart([sql], reading, meaning);
   const { sql: read } = reading;
   if (read === undefined) return reading;
   const same = all.filter((one) => keyOf(one) === keyOf(cast));
@@ -131,25 +129,6 @@ async function readingIn(cast: casts.Cast, bound: Bound, { names, connection }: 
   if (known.length === 0) return undefined;
   await resume(connection);
   return readingOf(cast, known.map(({ sources }) => sources).reduce(together), dataOf(names, connection), failing);
-}
-
-/** SQL with each field read in its own collection, of the first of some texts of which that is valid. */
-async function readApart(
-  texts: readonly string[],
-  { said, apart = [] }: FieldReading,
-  meaning: Meaning,
-): Promise<Reading> {
-  const isPlain = apart.every(({ field }) => field.path.length === 1);
-  for (const sql of isPlain ? texts : []) {
-    const written = { sql, list: tokenList(sql) };
-    const edits = apart.flatMap(({ field: { table, path }, sql: read }) =>
-      names.withColumn(written, meaning.names, table, { column: path[0] ?? '', sql: read }),
-    );
-    const text = edited(sql, edits);
-    if (text !== sql && text.length <= SQL_CHARS_MAX && isBound(await boundOf(text, meaning)))
-      return { sql: text, ...(said !== undefined && { said: readApartSaid(said) }) };
-  }
-  return said === undefined ? {} : { said };
 }
 
 /** The cast at a token; a field there that is compared with a time counts as one without a cast. */
@@ -178,43 +157,16 @@ async function likely(error: ApiError, sql: string, meaning: Meaning): Promise<R
     if (!readings.has(key)) readings.set(key, await readingIn(cast, bound, meaning));
     const reading = readings.get(key);
     if (reading === undefined || reading === 'right') continue;
-    if (reading.apart !== undefined) return readApart([sql, text], reading, meaning);
     if (reading.sql === undefined) return reading;
     edits.push(instead(written, ...cast.range, reading.sql));
   }
-  const more = edits.length === 0 ? await epochsIn(written, bound, meaning) : [];
   const ofExtreme = clauses.extremeSaid(sql, text);
-  if (edits.length + more.length === 0) return { sql: text, ...(ofExtreme !== undefined && { said: ofExtreme }) };
-  const read = edited(text, [...edits, ...more.map(({ edit }) => edit)]);
+  if (edits.length === 0) return { sql: text, ...(ofExtreme !== undefined && { said: ofExtreme }) };
+  const read = edited(text, edits);
   if (!isBound(await boundOf(read, meaning))) return undefined;
   const said = [...readings.values()].flatMap((one) => (one === undefined || one === 'right' ? [] : (one.said ?? [])));
   return { sql: read, ...(said.length > 0 && { said: said.join('; ') }) };
 }
-
-/** The calls of SQL that take numbers for time since 1970 in another unit than these are in, as they have to be. */
-async function epochsIn(
-  written: Pick<Faulty, 'sql' | 'list'>,
-  bound: Bound,
-  { names, connection }: Meaning,
-): Promise<{ edit: Edit; said: string }[]> {
-  if (!isBound(bound)) return [];
-  const found: { edit: Edit; said: string }[] = [];
-  for (const use of bound.passed.valueUses.epochs) {
-    const reading = await epochReading(use, dataOf(names, connection));
-    const at = written.list.findIndex(
-      (token, index) => wordOf(token) === use.call && isMark(written.list[index + 1], '('),
-    );
-    const close = at === -1 ? -1 : written.list.closeOf(at + 1);
-    const cast = casts.castAt(written, at + 2);
-    const isIt = cast !== undefined && cast.range[1] === close && named(cast.operand) === use.written;
-    if (reading === undefined || !isIt) continue;
-    found.push({ edit: instead(written, at, close + 1, reading.sql), said: reading.said });
-  }
-  return found;
-}
-
-/** A path as origins have it. */
-const named = (operand: string) => casts.pathOf(operand)?.map(fieldName).join('.');
 
 async function meant(
   error: ApiError,

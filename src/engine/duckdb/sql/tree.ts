@@ -35,6 +35,11 @@ export function constantText(node: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
+/** The query of a subquery, as IN asks one; undefined for any other node. */
+export function subqueryOf({ subquery }: Node): Node | undefined {
+  return isNode(subquery) && isNode(subquery['node']) ? subquery['node'] : undefined;
+}
+
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 
 export const isQuery = (node: Node): boolean => QUERIES.has(textOf(node['type']));

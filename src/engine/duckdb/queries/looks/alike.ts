@@ -1,5 +1,6 @@
+import { A_DAY } from '../../gate/day-uses.ts';
+import type { NotIn } from '../../gate/nulls.ts';
 import type { TextEquality } from '../../gate/text-alike.ts';
-import { A_DAY } from '../../gate/whole-days.ts';
 import { alikeSql, differenceOf, plainSql, plainText } from '../../sql/invisible.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
@@ -7,7 +8,7 @@ import { type Data, isAny, nearTexts, TEXT_CHARS_MAX } from './samples.ts';
 
 /*
  * Values that look alike and are not the same: a text that no document has though some have nearly the same, and groups that
- * differ in what is not seen.
+ * differ in what is not seen; and answers that are empty for a NULL.
  */
 
 /** What is looked at for one answer. */
@@ -182,4 +183,24 @@ function firstAlike(texts: readonly string[]): [string, string] | undefined {
     seen.set(plain, text);
   }
   return undefined;
+}
+
+/** Answers that are empty for a NULL in what NOT IN (SELECT …) selects. */
+export const nulls: Look = ({ notIns }, { rows, data }) =>
+  isEmpty(rows)
+    ? notIns.map((one) => ({
+        kind: 'null',
+        samples: [],
+        said: async () => ((await mayBeNull(one, data)) ? notInSaid(one) : undefined),
+      }))
+    : [];
+
+async function mayBeNull({ sources: { fields, isComputed } }: NotIn, data: Data): Promise<boolean> {
+  for (const field of fields) if (await isAny(field, 'v IS NULL', data)) return true;
+  return isComputed;
+}
+
+function notInSaid({ written: x, sources }: NotIn): string {
+  const where = sources.isComputed ? ': leave those out' : `, as in some documents: add WHERE ${x} IS NOT NULL to it`;
+  return `NOT IN (SELECT …) holds for nothing if ${sources.isComputed ? 'a value' : x} is NULL in a row of that SELECT${where}, or use NOT EXISTS.`;
 }

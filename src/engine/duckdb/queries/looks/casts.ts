@@ -119,25 +119,13 @@ export const misread: Look = ({ casts }, { data }) =>
       },
     }));
 
-/** Text in which a function also replaces the points of the numbers that a UNION has put beside it. */
-export const replacedPoints: Look = ({ mixed }, { data }) =>
-  mixed.map(({ written, call, sources }) => ({
-    kind: 'lost',
-    samples: [],
-    async said() {
-      const reading = await readingOf({ operand: written, type: 'DOUBLE' }, sources, data);
-      if (reading === undefined || reading === 'right' || reading.apart === undefined) return undefined;
-      return `${call} also takes the decimal points of what is a number. ${reading.said ?? ''}`;
-    },
-  }));
-
 /** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */
 async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolean): Promise<string> {
   const reading = await readingOf(cast, sources, data, undefined, isMissing);
   if (reading === undefined || reading === 'right' || reading.sql === `TRY_CAST(${cast.operand} AS ${cast.type})`)
     return '';
   if (reading.sql !== undefined) return ` ${isTry ? triedSql(reading.sql) : reading.sql} reads them.`;
-  const how = reading.apart === undefined ? reading.ways : reading.said;
+  const how = reading.isApart ? reading.said : reading.ways;
   return how === undefined ? '' : ` ${isTry ? triedSql(how) : how}`;
 }
 

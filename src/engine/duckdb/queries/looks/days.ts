@@ -1,5 +1,5 @@
 import { strayRead } from '../../../../contract/strays.ts';
-import type { DayOf, Moment } from '../../gate/day-parts.ts';
+import type { DayOf, Moment } from '../../gate/day-uses.ts';
 import { isText, type Origin } from '../../gate/field-origins.ts';
 import { ITEM, quoteText } from '../../sql/names.ts';
 import { type Look, otherText } from './look.ts';

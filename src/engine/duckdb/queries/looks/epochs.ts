@@ -21,13 +21,7 @@ import { type Data, fieldSql, ROWS_MAX, rowsOf } from './samples.ts';
 const SINCE_1970 = ' since 1970';
 
 export const epochUnits: Look = ({ epochs }, { data }) =>
-  epochs.map((use) => ({ kind: 'time', samples: [], said: async () => (await epochReading(use, data))?.said }));
-
-/** What makes a time of a field, and why. */
-export interface EpochReading {
-  sql: string;
-  said: string;
-}
+  epochs.map((use) => ({ kind: 'time', samples: [], said: () => epochSaid(use, data) }));
 
 /** A unit that some numbers are in, with one of them. */
 interface UnitSeen {
@@ -36,49 +30,29 @@ interface UnitSeen {
 }
 
 /** What to write for a call, if its numbers are in another unit, or in several. Undefined: it is right, or that is not clear. */
-export async function epochReading(use: EpochUse, data: Data): Promise<EpochReading | undefined> {
-  const { call, written, fields, isApart } = use;
+async function epochSaid({ call, written, fields, isApart }: EpochUse, data: Data): Promise<string | undefined> {
   const taken = unitTaken(call);
   const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
-  if (taken === undefined) return undefined;
+  if (taken === undefined || first === undefined) return undefined;
   const isOfText = fields.some(isText);
-  if (first === undefined) return await daysReading(use, data);
   if (second === undefined) {
-    if (first.unit === taken) return undefined;
     const sql = epochCall(first.unit, written, isOfText);
-    const said = `${written} is ${first.unit}${SINCE_1970}, such as ${first.example}, and ${call} takes ${taken}: ${sql} is the time.`;
-    return { sql, said };
+    return first.unit === taken
+      ? undefined
+      : `${written} is ${first.unit}${SINCE_1970}, such as ${first.example}, and ${call} takes ${taken}: ${sql} is the time.`;
   }
   if (isApart) return undefined;
   const of = units.map(({ unit }) => unit);
   const sql = mixedCall(of, written, isOfText);
   const such = units.map(({ unit, example }) => `${unit} (${example})`).join(' and ');
-  return { sql, said: `${written} is partly ${such}${SINCE_1970}, and ${call} takes ${taken}: ${sql} is the time.` };
+  return `${written} is partly ${such}${SINCE_1970}, and ${call} takes ${taken}: ${sql} is the time.`;
 }
 
 /** The one unit that the numbers of fields are in; undefined: there are several, or it is not clear. */
 export async function unitIn(fields: readonly Origin[], data: Data): Promise<Unit | undefined> {
   const [first, ...more] = await unitsOf(fields, undefined, data);
   return more.length === 0 ? first?.unit : undefined;
-}
-
-/** What to write for a call whose numbers are days such as 20240105; undefined: they are something else. */
-async function daysReading({ call, written, fields }: EpochUse, data: Data): Promise<EpochReading | undefined> {
-  const text = 'CAST(v AS VARCHAR)';
-  const isDay = `length(${text}) = 8 AND try_strptime(${text}, '%Y%m%d') BETWEEN TIMESTAMP '1900-01-01' AND TIMESTAMP '2100-01-01'`;
-  let example: unknown;
-  for (const field of fields) {
-    const [all, days, least] = await firstRow(field, data, ['count(*)', `count(*) FILTER (WHERE ${isDay})`, 'min(v)']);
-    if (all !== days) return undefined;
-    example ??= least;
-  }
-  if (example == null) return undefined;
-  const sql = `strptime(${fields.every(isText) ? written : `CAST(${written} AS VARCHAR)`}, '%Y%m%d')`;
-  return {
-    sql,
-    said: `${written} is days, such as ${String(example)}, and ${call} takes ${String(unitTaken(call))}${SINCE_1970}: ${sql} is the time.`,
-  };
 }
 
 /** The units of all that feeds a call, larger ones first; empty: none is clear. */

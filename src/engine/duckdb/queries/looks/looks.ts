@@ -1,13 +1,12 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
-import { alike, misspelt, near } from './alike.ts';
-import { lostByCasts, misread, replacedPoints, shortYears, thousands } from './casts.ts';
+import { alike, misspelt, near, nulls } from './alike.ts';
+import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
-import { nulls, valueless } from './nulls.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
 import { wholeDays } from './whole-days.ts';
@@ -21,14 +20,12 @@ const LOOKS: readonly Look[] = [
   misspelt,
   keys,
   nulls,
-  valueless,
   alike,
   orders,
   lostByCasts,
   thousands,
   misread,
   shortYears,
-  replacedPoints,
   epochUnits,
   wholeDays,
   zones,

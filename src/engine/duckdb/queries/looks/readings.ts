@@ -13,17 +13,10 @@ import { type Data, engineType, lostOf, rowsOf, sampled, textsOf } from './sampl
  * coalesce() have need not be spelled alike, and what reads one of them may make another number of the next.
  */
 
-/** What reads a field of text in the collection that it is of. */
-export interface Apart {
-  field: Origin;
-  /** SQL for its value, which names the field as a column of its collection. */
-  sql: string;
-}
-
 /** How what several fields feed is read. */
 export interface FieldReading extends Reading {
-  /** Set if no single SQL reads all of them: what does for each. */
-  apart?: readonly Apart[];
+  /** Set if no single SQL reads all of them. */
+  isApart?: true;
 }
 
 /** A field of text that a cast is fed by. */
@@ -107,11 +100,6 @@ async function triedReading(cast: Cast, values: readonly Sampled[], data: Data):
 
 const asReading = (reading: Reading | 'right'): Reading => (reading === 'right' ? {} : reading);
 
-const HAS_SOURCES = ' has several sources, which nothing reads alike: ';
-/** What to say of SQL in which each of several sources is read apart. */
-export const readApartSaid = (said: string): string =>
-  `${said.split('. Read each', 1).join().replace(HAS_SOURCES, ' is read where each of its collections is: ')}`;
-
 /** Fields that are named. */
 const NAMED_MAX = 4;
 
@@ -122,18 +110,18 @@ function apartOf(cast: Cast, parts: readonly Part[], others: readonly Origin[], 
     ...parts.map(({ field, values }) => `${nameOf(field)}${TEXT_SUCH_AS}${quoteText(exampleOf(values))}`),
   ];
   const computed = isComputed ? ['the rest is computed'] : [];
-  const from = `${cast.operand}${HAS_SOURCES}${[...shown.slice(0, NAMED_MAX), ...computed].join('; ')}`;
+  const from = `${cast.operand} has several sources, which nothing reads alike: ${[...shown.slice(0, NAMED_MAX), ...computed].join('; ')}`;
   const unclear = parts.find(({ reading }) => reading !== 'right' && reading.sql === undefined);
   if (unclear !== undefined) return { said: `${from}. ${asReading(unclear.reading).said ?? ''}` };
-  const apart = parts.map(({ field, values }) => ({ field, sql: inCollection(cast, field, values) }));
-  const { field, sql = '' } = apart.find((_, at) => parts[at]?.reading !== 'right') ?? {};
+  const { field, values = [] } = parts.find(({ reading }) => reading !== 'right') ?? {};
   if (field === undefined) return { said: `${from}.` };
+  const sql = inCollection(cast, field, values);
   const [column = '', ...within] = field.path;
   const own =
     within.length > 0
       ? `${sql} of ${field.table.name}`
       : `SELECT * REPLACE (${sql} AS ${quoteName(column)}) FROM ${sqlPath(field.table)}`;
-  return { said: `${from}. Read each in the SELECT of its own collection: ${own}.`, apart };
+  return { said: `${from}. Read each in the SELECT of its own collection: ${own}.`, isApart: true };
 }
 
 function inCollection(cast: Cast, { path }: Origin, values: readonly Sampled[]): string {

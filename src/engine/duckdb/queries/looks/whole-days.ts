@@ -1,5 +1,5 @@
+import { A_DAY, type WholeDay } from '../../gate/day-uses.ts';
 import { isText } from '../../gate/field-origins.ts';
-import { A_DAY, type WholeDay } from '../../gate/whole-days.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
 import { type Data, isAny, type SeenText } from './samples.ts';

@@ -10,11 +10,10 @@ import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
 import { isNumberType } from '../type-kinds.ts';
-import { castAt, castsIn } from './casts.ts';
+import { castAt } from './casts.ts';
 import { callsHere, isPart } from './dialect-calls.ts';
 import { epochCall, unitOf } from './epochs.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
-import { isDuration, noTimeIn } from './times.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
 
@@ -64,19 +63,6 @@ const castEpoch: Correct = (faulty) => {
   if (!faulty.said.startsWith('Unimplemented type for cast (') || cast === undefined || unit === undefined) return [];
   return [[instead(faulty, ...cast.range, epochCall(unit, cast.operand, false))]];
 };
-
-/** A length of time that is cast to a time of day. */
-const castDuration: Correct = (faulty) => {
-  const text = noTimeIn(faulty.said);
-  const cast = castAt(faulty, faulty.at) ?? castAt(faulty, faulty.at + 1) ?? castAround(faulty);
-  if (text === undefined || !isDuration(text) || !/^time$/i.test(cast?.type ?? '')) return [];
-  const same = castsIn(faulty).filter(({ operand, type }) => operand === cast?.operand && /^time$/i.test(type));
-  return [same.map(({ operand, range }) => instead(faulty, ...range, `CAST(${operand} AS INTERVAL)`))];
-};
-
-/** The cast of the field at an error. */
-const castAround = ({ sql, list, at }: Faulty) =>
-  castsIn({ sql, list }).find(({ range: [start, end] }) => start <= at && at < end);
 
 const IS_OF_TYPE = / is (?:text|an object|[A-Z ]+): /;
 
@@ -249,7 +235,6 @@ export const CORRECT: readonly Correct[] = [
   functionName,
   readTime,
   castEpoch,
-  castDuration,
   castText,
   listCompared,
   listEqual,

@@ -5,7 +5,7 @@ import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 
-/** Clauses of a SELECT that are missing, in another order, or hold what belongs into another one. */
+/** Clauses of a SELECT that are missing, or hold what belongs into another one. */
 
 /** A clause from its first token up to `end`. */
 interface Clause {
@@ -229,20 +229,6 @@ function hasItem(faulty: Faulty, where: Clause): Edit[][] {
   return [[instead(faulty, at, condition[1], text)]];
 }
 
-/** Clauses in another order. */
-const ordered: Correct = (faulty) => {
-  const { said, list, at } = faulty;
-  if (!said.startsWith('syntax error') || at === -1 || !ORDER.includes(wordOf(list[at]))) return [];
-  const clauses = clausesAround(list, at);
-  const sorted = clauses.toSorted((a, b) => ORDER.indexOf(a.word) - ORDER.indexOf(b.word));
-  const isTwice = sorted.some(({ word }, index) => word === sorted[index + 1]?.word);
-  const [first, last] = [clauses[0], clauses.at(-1)];
-  if (isTwice || first === undefined || last === undefined || sorted.every((one, index) => one === clauses[index]))
-    return [];
-  const text = sorted.map(({ start, end }) => textOf(faulty, start, end)).join(' ');
-  return [[instead(faulty, first.start, last.end, text)]];
-};
-
 /** LIMIT with two numbers, and TOP. */
 const limited: Correct = (faulty) => {
   const { said, list, at } = faulty;
@@ -259,4 +245,4 @@ const limited: Correct = (faulty) => {
   return [[cut, after(list, last.end - 1, ` LIMIT ${list[top]?.text}`)]];
 };
 
-export const CORRECT: readonly Correct[] = [grouped, moved, unnested, ordered, limited];
+export const CORRECT: readonly Correct[] = [grouped, moved, unnested, limited];

@@ -3,38 +3,10 @@ import type { Edit } from '../forms/edit.ts';
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteText } from '../names.ts';
 import { nameOfToken, pathStart } from '../paths.ts';
-import type { TokenList } from '../token-list.ts';
-import { clausesAround } from './clauses.ts';
-import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
+import { type Correct, instead, textOf } from './faulty.ts';
 import { formatHere } from './format-codes.ts';
 
 /** Forms of other SQL dialects that are no calls: operators, joins, quotes, types. */
-
-/** Whether the same mark stands at an index twice: `&&`. */
-const isTwice = (list: TokenList, index: number, mark: string) =>
-  isMark(list[index], mark) && isMark(list[index + 1], mark) && list[index]?.end === list[index + 1]?.start;
-
-/** A word in the place of marks, with a space where there is none. */
-function wordFor(faulty: Faulty, first: number, end: number, word: string): Edit {
-  const edit = instead(faulty, first, end, word);
-  const [before, after] = [faulty.sql[edit.start - 1] ?? ' ', faulty.sql[edit.end] ?? ' '];
-  return { ...edit, text: `${/\s/.test(before) ? '' : ' '}${word}${/\s/.test(after) ? '' : ' '}` };
-}
-
-/** What the error says of `&&` between conditions; lists have one of their own. */
-const CONDITIONS = /'&&\((?:BOOLEAN, |[A-Z]+, BOOLEAN\))/;
-
-/** `a && b`, `a || b` of conditions, at which the parser stops behind them, and `!a`. */
-const logic: Correct = (faulty) => {
-  const { said, list, at } = faulty;
-  if (said.startsWith('Function "!"') && isMark(list[at], '!')) return [[wordFor(faulty, at, at + 1, 'NOT')]];
-  if (!said.startsWith('syntax error') && !CONDITIONS.test(said)) return [];
-  for (let index = at; index >= 0; index--) {
-    if (isTwice(list, index, '&')) return [[wordFor(faulty, index, index + 2, 'AND')]];
-    if (isTwice(list, index, '|')) return [[wordFor(faulty, index, index + 2, 'OR')]];
-  }
-  return [];
-};
 
 /** PostgreSQL's `o #>> '{a,b}'`. */
 const arrowOfPath: Correct = (faulty) => {
@@ -80,15 +52,6 @@ const escapedQuotes: Correct = ({ said, sql }) => {
   for (let at = sql.indexOf("\\'"); at !== -1; at = sql.indexOf("\\'", at + 2))
     edits.push({ start: at, end: at + 2, text: "''" });
   return edits.length === 0 ? [] : [edits];
-};
-
-/** `GROUP BY a, b WITH ROLLUP`. */
-const rolledUp: Correct = (faulty) => {
-  const { said, list } = faulty;
-  const at = list.findIndex((token, index) => wordOf(token) === 'with' && wordOf(list[index + 1]) === 'rollup');
-  const group = clausesAround(list, at).find(({ word, start }) => word === 'group' && start < at);
-  if (!said.startsWith('syntax error') || at === -1 || group === undefined) return [];
-  return [[instead(faulty, group.start + 2, at + 2, `ROLLUP (${textOf(faulty, group.start + 2, at)})`)]];
 };
 
 /** BigQuery's `x IN UNNEST(l)`. */
@@ -241,11 +204,9 @@ const likeAny: Correct = (faulty) => {
 };
 
 export const CORRECT: readonly Correct[] = [
-  logic,
   arrowOfPath,
   joinedAlways,
   escapedQuotes,
-  rolledUp,
   inUnnest,
   listIn,
   rowsOf,

@@ -2,7 +2,7 @@ import { isMissing } from '../missing.ts';
 import { quoteText } from '../names.ts';
 import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
-import { scalesOfRuns } from './runs-of-digits.ts';
+import { runsOfDigits } from './runs-of-digits.ts';
 import { formOf, hasIsoZone, isoTime, timeIn, timeWays } from './times.ts';
 
 /*
@@ -45,7 +45,11 @@ export function misordered(operand: string, values: readonly SampledText[], othe
     hasMissing: present.length < values.length,
   };
   return (
-    scaleSaid(seen, [...quantitiesIn(seen), ...scalesOfRuns(seen)], other) ??
+    scaleSaid(
+      seen,
+      [...quantitiesIn(seen), runsOfDigits(seen)].filter((one) => one !== undefined),
+      other,
+    ) ??
     numbersSaid(operand, values, present, other) ??
     timesSaid(operand, values, present, other)
   );

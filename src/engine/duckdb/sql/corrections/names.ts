@@ -1,74 +1,28 @@
 import { isOneSlip, slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
-import {
-  type FieldsThere,
-  foldName,
-  ITEM,
-  type NamedTable,
-  type Names,
-  OWN_COLUMNS,
-  quoteName,
-  quoteText,
-} from '../names.ts';
+import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, OWN_COLUMNS, quoteText } from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
 import { DEFAULT_WORKSPACE, sqlPath } from '../references.ts';
-import { fieldName, isReserved } from '../syntax-hints.ts';
+import { fieldName } from '../syntax-hints.ts';
 import type { TokenList } from '../token-list.ts';
 import type { Token } from '../tokens.ts';
-import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
+import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
 
 /** Names of fields and collections that were probably meant. */
 
 /** The collections that a text names, wherever it does. */
 export function tablesNamed(list: TokenList, names: Names): NamedTable[] {
-  return [...new Set(namesOfTables(list, names).map(({ table }) => table))];
-}
-
-interface TableName {
-  table: NamedTable;
-  /** Its tokens. */
-  range: Range;
-  /** Whether it stands in FROM. */
-  isSource: boolean;
-}
-
-function namesOfTables(list: TokenList, names: Names): TableName[] {
-  const found: TableName[] = [];
-  for (let at = 0; at < list.length; at++) {
-    const name = nameOfToken(list[at]);
-    if (name === undefined) continue;
+  const found = list.flatMap((token, at) => {
+    const name = nameOfToken(token);
+    if (name === undefined) return [];
     const next = list[at + 1]?.text === '.' ? nameOfToken(list[at + 2]) : undefined;
+    if (next !== undefined) return names.find(name, next) ?? [];
     const isSource = /^(?:from|join|,)$/i.test(list[at - 1]?.text ?? '');
-    const table =
-      next !== undefined ? names.find(name, next) : isSource ? names.find(DEFAULT_WORKSPACE, name) : undefined;
-    if (table !== undefined) found.push({ table, range: [at, next === undefined ? at + 1 : at + 3], isSource });
-  }
-  return found;
-}
-
-/** Where a collection is read, a SELECT of it in which a column is something else. */
-export function withColumn(
-  written: Pick<Faulty, 'sql' | 'list'>,
-  names: Names,
-  table: NamedTable,
-  { column, sql }: { column: string; sql: string },
-): Edit[] {
-  const { list } = written;
-  return namesOfTables(list, names).flatMap(({ table: other, range: [start, end], isSource }) => {
-    if (other !== table || !isSource) return [];
-    const select = `(SELECT * REPLACE (${sql} AS ${quoteName(column)}) FROM ${textOf(written, start, end)})`;
-    const next = list[end];
-    const hasAlias =
-      wordOf(next) === 'as' ||
-      next?.kind === 'quoted' ||
-      (next?.kind === 'word' && !isReserved(next) && !JOINS.test(next.text));
-    return [instead(written, start, end, hasAlias ? select : `${select} AS ${fieldName(table.name)}`)];
+    return (isSource ? names.find(DEFAULT_WORKSPACE, name) : undefined) ?? [];
   });
+  return [...new Set(found)];
 }
-
-/** Words behind the name of a collection that are none for it. */
-const JOINS = /^(?:anti|asof|cross|full|inner|join|left|natural|positional|right|semi)$/i;
 
 /** Tokens that are read together as one name with spaces, dots or dashes. */
 const JOINED_MAX = 7;

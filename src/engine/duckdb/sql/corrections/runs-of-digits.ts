@@ -1,55 +1,16 @@
-import { A_NAME, ofShape, type Place, type Scale, type Seen, tried } from './quantities.ts';
+import { A_NAME, ofShape, type Place, type Scale, type Seen } from './quantities.ts';
 import { formOf } from './times.ts';
 
 /*
- * Text of several numbers: `RE-2024-99`, `2024-W9`, `9/10`, `1h 2m 3s`. By text 10 comes before 9 in each of its places.
+ * Text of several numbers: `RE-2024-99`, `2024-W9`, `9/10`. By text 10 comes before 9 in each of its places.
  */
-
-export const scalesOfRuns = (seen: Seen): Scale[] => [durations, runs].flatMap((scale) => scale(seen) ?? []);
-
-const SECONDS: Readonly<Record<string, number>> = {
-  ms: 1e-3,
-  s: 1,
-  sec: 1,
-  m: 60,
-  min: 60,
-  h: 3_600,
-  hr: 3_600,
-  d: 86_400,
-};
-const IN_UNITS = /(\d{1,6}) ?([a-z]{1,3})(?: |$)/g;
-const CHARS_MAX = 40;
-
-/** The seconds of `1h 2m 3s`; undefined: a text is something else. */
-function secondsIn(text: string): number | undefined {
-  if (text.length > CHARS_MAX) return undefined;
-  let [end, seconds] = [0, 0];
-  for (const { 0: part, 1: number, 2: unit = '', index } of text.toLowerCase().matchAll(IN_UNITS)) {
-    const times = SECONDS[unit];
-    if (index !== end || times === undefined) return undefined;
-    end += part.length;
-    seconds += Number(number) * times;
-  }
-  return end === text.length && end > 0 ? seconds : undefined;
-}
-
-/** Lengths of time of several units; those of one are numbers with units. */
-function durations(seen: Seen): Scale | undefined {
-  const texts = ofShape(seen.present, (text) => secondsIn(text) !== undefined);
-  if (!texts.some((text) => / ?[a-z] ?\d/i.test(text))) return undefined;
-  const way = (text: string): Place | undefined => {
-    const key = secondsIn(text);
-    return key === undefined ? undefined : { of: '', key };
-  };
-  const sql = `${tried(seen, texts)}CAST(${seen.operand} AS INTERVAL)`;
-  return { ways: [way], sql, said: `As a length of time: ${sql}.` };
-}
 
 /** What may stand beside the numbers: no words, and no points, which are those of decimals and of names. */
 const BESIDE = /^[-−/_# ]{0,3}\p{L}{0,4}[-−/_# ]{0,3}$/u;
 /** And what parts them: `1E5` is a code. */
 const PARTS = /[-−/_# ]/;
 const RUN_MAX = 15;
+const CHARS_MAX = 40;
 const FIRST_VALUES = 5;
 const YEAR = /^(?:19|20)\d\d$/;
 
@@ -70,7 +31,7 @@ function runsIn(text: string): Runs | undefined {
   return numbers.length > 1 && isFit ? { shape: beside.join('0'), numbers } : undefined;
 }
 
-function runs(seen: Seen): Scale | undefined {
+export function runsOfDigits(seen: Seen): Scale | undefined {
   const { operand, present } = seen;
   if (A_NAME.test(operand)) return undefined;
   const first = present

@@ -31,14 +31,6 @@ const comma: Correct = (faulty) => {
   return places.map((one) => [instead(faulty, one, one + 1, '')]);
 };
 
-/** A text that is not closed, with a last word only. */
-const unclosed: Correct = (faulty) => {
-  const { said, sql, list } = faulty;
-  const last = list.at(-1);
-  if (!said.startsWith('unterminated quoted string') || last?.kind !== 'string' || /\s/.test(last.text)) return [];
-  return [[{ start: sql.length, end: sql.length, text: "'" }]];
-};
-
 const TIME_TYPES = new Set(['timestamp', 'timestamptz', 'datetime', 'date', 'time']);
 
 /** `TIMESTAMP :t`, which only a text may be written behind. */
@@ -84,4 +76,4 @@ const operator: Correct = (faulty) => {
   return [[instead(faulty, start, index + 2, `regexp_matches(${text}, ${pattern})`)]];
 };
 
-export const CORRECT: readonly Correct[] = [reserved, zoned, typed, comma, unclosed, word, operator, colon];
+export const CORRECT: readonly Correct[] = [reserved, zoned, typed, comma, word, operator, colon];
