@@ -53,7 +53,7 @@ export async function* jsonParts(
 }
 
 class Cutter {
-  #room: Buffer;
+  #room: Buffer = Buffer.alloc(0);
   /** The room of the part before. */
   #other: Buffer = Buffer.alloc(0);
   #filled = 0;
@@ -73,7 +73,6 @@ class Cutter {
   constructor(isLines: boolean, line: number, { firstBytes, partBytes }: Sizes) {
     this.#form = isLines ? 'lines' : 'unknown';
     this.#line = line;
-    this.#room = Buffer.allocUnsafe(2 * firstBytes);
     this.#wanted = firstBytes;
     this.#partBytes = partBytes;
   }

@@ -77,17 +77,23 @@ async function* walk(
     else if (!task.isSame && listed !== undefined) yield* readObject(context, { ...task, listed });
     place.after = task.key;
     delete place.object;
+    if (!ledger.isDue) continue;
     meet(ledger, ahead);
-    if (ledger.isDue) yield ledger.take();
+    yield ledger.take();
   }
+  meet(ledger, []);
   place.isWalked = true;
 }
 
 /** Counts the objects that were read, and those that are about to be. */
 function meet({ place: { figures } }: Ledger, tasks: readonly ObjectTask[]): void {
-  const fresh = tasks.flatMap(({ listed, known }) => (listed !== undefined && known === undefined ? [listed] : []));
-  figures.object_count_total = figures.object_count_downloaded + fresh.length;
-  figures.object_bytes_total = figures.object_bytes_downloaded + fresh.reduce((sum, { size }) => sum + size, 0);
+  figures.object_count_total = figures.object_count_downloaded;
+  figures.object_bytes_total = figures.object_bytes_downloaded;
+  for (const { listed, known } of tasks) {
+    if (listed === undefined || known !== undefined) continue;
+    figures.object_count_total += 1;
+    figures.object_bytes_total += listed.size;
+  }
 }
 
 /** Removes the documents with ids of their own that no object has any more. */
