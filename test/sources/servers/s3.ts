@@ -29,7 +29,16 @@ export async function startVersitygw(): Promise<TestStore> {
       KEY.cloud_access_key_id,
       '--secret',
       KEY.cloud_secret_access_key,
-    ].concat(['--region', 'us-east-1', '--iam-dir', join(folder, 'iam'), '--quiet', 'posix', join(folder, 'root')]),
+    ].concat([
+      '--keep-alive',
+      '--region',
+      'us-east-1',
+      '--iam-dir',
+      join(folder, 'iam'),
+      '--quiet',
+      'posix',
+      join(folder, 'root'),
+    ]),
     {},
   ]);
 }
