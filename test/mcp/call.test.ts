@@ -222,8 +222,10 @@ describe('an error as a result', () => {
       const { structured } = await callTool({ client, name, args: { ...args }, confirm: never });
       return structured['next'];
     };
-    const told = 'In SQL its name stands in double quotes, "both", as it is a reserved word.';
-    expect(await nextOf('create_collection', { workspace: 'w', collection: 'Both' })).toBe(told);
+    const told = 'In SQL its name alone stands in double quotes, "both", as it is a reserved word.';
+    expect(await nextOf('create_collection', { workspace: 'w', collection: 'Both' })).toBe(
+      told.replace('both', 'Both'),
+    );
     expect(await nextOf('create_collection', { workspace: 'w', collection: 'bothers' })).toBeUndefined();
     expect(await nextOf('create_workspace', { workspace: 'both' })).toBe(told);
     expect(await nextOf('create_alias', { workspace: 'w', alias: 'both', collections: ['w.c'] })).toBe(told);

@@ -18,7 +18,7 @@ const isReserved = (name: string) => RESERVED_WORDS.has(name.toLowerCase());
 /** What is to be said of a name that is a reserved word; of others nothing. */
 export function quotesHints(name: string): string[] {
   if (!isReserved(name)) return [];
-  return [`in SQL its name stands in double quotes, ${quotedIdentifier(name.toLowerCase())}, as it is a reserved word`];
+  return [`in SQL its name alone stands in double quotes, ${quotedIdentifier(name)}, as it is a reserved word`];
 }
 
 /** What makes a thing that SQL names. */

@@ -129,7 +129,7 @@ export function withDefaults(
   return [...defaults.filter((parameter) => !names.has(foldedName(parameter))), ...typed];
 }
 
-/** As the engine folds names of parameters. */
+/** Names of parameters that differ in case are one. */
 export function foldedName({ name }: Pick<QueryParameter, 'name'>): string {
   return name.replace(/^[:$]/, '').toLowerCase();
 }

@@ -21,7 +21,7 @@ const SHARED_MIN = 2;
 /** How long all documents are counted, which the load waits for. */
 const LOOK_MS = 2_000;
 const NOT_LOOKED =
-  'it has new fields, and whether these are fields of before under other names is not known: counting all documents takes too long.';
+  'it has new fields, and whether these are fields of before under other names is not known: counting all documents took too long.';
 const NUMBER = /^(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)$/;
 
 type Context = Pick<CallContext, 'engine' | 'signal'> & { caller: Pick<CallContext['caller'], 'keyHash'> };
@@ -47,13 +47,14 @@ export async function renamedLook(ctx: Context, collection: Named, lookMs = LOOK
     const after = await fieldsOf(ctx, collection).catch((): Fields => new Map());
     const fresh = [...after.keys()].filter((name) => !before.has(name)).slice(0, NEW_MAX);
     if (fresh.length === 0) return NOTHING;
-    const inTime = { ...ctx, signal: AbortSignal.any([ctx.signal, AbortSignal.timeout(lookMs)]) };
+    const late = AbortSignal.timeout(lookMs);
+    const inTime = { ...ctx, signal: AbortSignal.any([ctx.signal, late]) };
     try {
       const lasting = await renamedNotes(inTime, collection, { before, after, fresh }, added + replaced);
       return { lasting, notLooked: [] };
     } catch {
       // What was loaded is in.
-      return { lasting: [], notLooked: [NOT_LOOKED] };
+      return { lasting: [], notLooked: late.aborted && !ctx.signal.aborted ? [NOT_LOOKED] : [] };
     }
   };
 }

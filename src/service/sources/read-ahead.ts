@@ -11,6 +11,7 @@ export async function readAhead<Batch>(
   const reading = new AbortController();
   const batches = read(AbortSignal.any([signal, reading.signal]))[Symbol.asyncIterator]();
   let failure: { error: unknown } | undefined;
+  let unread: { error: unknown } | undefined;
   let taking = Promise.resolve();
   try {
     let next = batches.next();
@@ -31,11 +32,12 @@ export async function readAhead<Batch>(
     }
     await taking;
   } catch (error) {
-    throw failure === undefined ? error : failure.error;
-  } finally {
-    // What was read ahead may wait for something that does not come.
-    reading.abort();
-    await batches.return?.(undefined).then(undefined, () => undefined);
-    await taking.catch(() => undefined);
+    unread = { error };
   }
+  // What was read ahead may wait for something that does not come.
+  reading.abort();
+  await batches.return?.(undefined).then(undefined, () => undefined);
+  await taking.catch(() => undefined);
+  const first = failure ?? unread;
+  if (first !== undefined) throw first.error;
 }

@@ -297,12 +297,21 @@ describe('what cannot be meant', () => {
     ['SELECT _id FROM plain WHERE n IN (SELECT n FROM inv)', 'n in IN (SELECT n …) is a field of the query around it'],
     ['SELECT count(n > 1) FROM plain', 'count(condition) counts the rows where it does not hold, too'],
     ['SELECT count(CASE WHEN n > 1 THEN 1 ELSE 0 END) FROM plain', 'count(CASE … ELSE …) counts'],
+    ['SELECT count(*) FROM plain NATURAL JOIN mixed', 'JOIN … USING (price, tags, o, n)'],
     [
       'SELECT extract(year FROM _event_time), week(_event_time), count(*) FROM plain GROUP BY ALL',
       'Beside week(x) use isoyear(x).',
     ],
     ["SELECT strftime(_event_time, '%Y-W%V') FROM plain", 'Write %G instead of %Y.'],
     ['SELECT 1 FROM plain WHERE year(_event_time) = 2025 AND 1 = week(_event_time)', 'Beside week(x) use isoyear(x).'],
+    [
+      "SELECT year(_event_time::DATE), week(_event_time) FROM plain WHERE _event_time >= '2024-03-01' GROUP BY ALL",
+      'Beside week(x) use isoyear(x).',
+    ],
+    [
+      'SELECT year(_event_time), week(_event_time) FROM plain WHERE month(_event_time) = 1 GROUP BY ALL',
+      'use isoyear(x).',
+    ],
     ['SELECT 1 FROM plain WHERE year(_event_time) = n AND week(_event_time) = 53', 'Beside week(x) use isoyear(x).'],
     [
       "SELECT strftime(_event_time, 'YYYY-MM') FROM plain",
@@ -370,6 +379,11 @@ describe('what cannot be meant', () => {
     "SELECT year(_event_time), isoyear(_event_time), week(_id::DATE), strftime(_event_time, '%G-W%V %Y-%m-%d') FROM plain WHERE false GROUP BY ALL",
     'SELECT 1 FROM plain WHERE year(_event_time) = 2025 AND week(_event_time) BETWEEN 2 AND 51',
     'SELECT 1 FROM plain WHERE isoyear(_event_time) = 2025 AND week(_event_time) = 1',
+    'SELECT count(*) FROM plain NATURAL JOIN (SELECT n FROM mixed)',
+    'SELECT count(*) FROM plain NATURAL JOIN (SELECT * FROM plain)',
+    'SELECT 1 FROM plain WHERE year(_event_time) = 2025 AND week(_event_time) >= 10 AND week(_event_time) < 20',
+    'SELECT year(_event_time), week(_event_time) FROM plain WHERE month(_event_time) = 6 GROUP BY ALL',
+    "SELECT year(_event_time), week(_event_time) FROM plain WHERE _event_time >= '2024-03-01' AND _event_time < TIMESTAMP '2024-06-01' GROUP BY ALL",
     'SELECT 1 FROM plain WHERE hour(_event_time) < 24 AND extract(dayofweek FROM _event_time) = 7 AND isodow(_event_time) = 7',
     "SELECT strftime(_event_time, '%d.%m.') FROM plain WHERE _id SIMILAR TO '[0-9]+%'",
     'SELECT lines[1] FROM inv',

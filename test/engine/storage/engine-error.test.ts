@@ -26,6 +26,7 @@ test.each([
 
 test.each([
   json('Invalid', 'basic_string: construction from null is not valid'),
+  json('INTERNAL', 'Attempted to access index 0 within vector of size 0'),
   json('Binder', 'Schema not found in metadata catalog: could not find schema that corresponds'),
   json('IO', 'Failed to execute query: ERROR:  relation "ducklake_inlined_data_1_2" does not exist'),
 ])('a lake that has to be opened anew is known: %s', (error) => {
@@ -33,6 +34,8 @@ test.each([
 });
 
 test.each([
+  json('Invalid Input', 'Attempted to access index 0 within vector of size 0'),
+  json('Invalid Input', 'basic_string'),
   json('Conversion', "Could not convert string 'basic_string' to INT32"),
   json('Binder', 'Referenced column "could not find schema that corresponds" not found in FROM clause!'),
   json('Conversion', "Could not convert string 'relation \"ducklake_inlined_data_' to INT32"),

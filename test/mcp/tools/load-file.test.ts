@@ -58,7 +58,7 @@ describe('load_file', () => {
   it('names a collection whose name SQL has to quote as SQL does, and says so', async () => {
     const { data, next } = await load({ args: { collection: 'both' }, pieces: ['{"a":1}\n'], service: takeAll });
     expect(data).toMatchObject({ collection: 'w."both"' });
-    expect(next).toContain('in SQL its name stands in double quotes, "both"');
+    expect(next).toContain('in SQL its name alone stands in double quotes, "both"');
   });
 
   it('refuses in one line a field for the _id that no document has', async () => {

@@ -79,7 +79,7 @@ describe('load_file of many files', () => {
     const path = '["five/*.json","five/events.jsonl"]';
     const { data, next } = await load({ path, workspace: 'one', collection: 'all' });
     expect(data['collections']).toMatchObject([{ collection: 'one."all"', files: 3, created: true, added: 4 }]);
-    expect(next.split('in SQL its name stands in double quotes, "all"')).toHaveLength(2);
+    expect(next.split('in SQL its name alone stands in double quotes, "all"')).toHaveLength(2);
   });
 
   it('refuses two files whose collections would be alike, with both names, and loads the others', async () => {

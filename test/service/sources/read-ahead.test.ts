@@ -50,3 +50,23 @@ test('a failure to read is thrown when what was read is taken', async () => {
   await expect(readAhead(() => numbers(log, 3, 2), take, never)).rejects.toThrow('cannot be read');
   expect(log).toContain('took 1');
 });
+
+test('a failure to take is thrown, also where the next cannot be read before', async () => {
+  const take = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    throw new Error('cannot be stored');
+  };
+  await expect(readAhead(() => numbers([], 3, 1), take, never)).rejects.toThrow('cannot be stored');
+});
+
+test('an abort from outside ends the reading, with its reason', async () => {
+  const log: string[] = [];
+  const outside = new AbortController();
+  async function* read(signal: AbortSignal) {
+    yield* numbers(log, 1);
+    outside.abort(new Error('no longer wanted'));
+    signal.throwIfAborted();
+  }
+  await expect(readAhead(read, (_, before) => before, outside.signal)).rejects.toThrow('no longer wanted');
+  expect(log).toEqual(['read 0', 'closed']);
+});

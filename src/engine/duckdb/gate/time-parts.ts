@@ -24,7 +24,12 @@ function partIn(node: unknown): { part: string; of: Node } | undefined {
   const isNamed = /^date_?part$/.test(call);
   const of = isNamed ? second : first;
   const part = isNamed ? foldName(constantText(first) ?? '') : call;
-  return of === undefined || !(part in RANGES) ? undefined : { part, of };
+  return of === undefined || !(part in RANGES) ? undefined : { part, of: uncast(of) };
+}
+
+/** A time is the same day whatever it is cast to. */
+function uncast(node: Node): Node {
+  return node['class'] === 'CAST' && isNode(node['child']) ? uncast(node['child']) : node;
 }
 
 /** What a condition compares with what, the constants on the right. */
@@ -105,7 +110,37 @@ function groupedByWeek(select: Node): string | undefined {
     (item) => partIn(item) ?? [],
   );
   const week = parts.find(({ part }) => isWeek(part));
-  return week && parts.some(({ part, of }) => part === 'year' && isSameTree(of, week.of)) ? OF_ISO : undefined;
+  const isMixed = week !== undefined && parts.some(({ part, of }) => part === 'year' && isSameTree(of, week.of));
+  return isMixed && !isInsideYear(select['where_clause'], week.of) ? OF_ISO : undefined;
+}
+
+const conditionsOf = (where: unknown): Node[] =>
+  isNode(where) && where['type'] === 'CONJUNCTION_AND' ? nodesOf(where['children']) : nodesOf([where]);
+
+/** Whether a WHERE leaves of a time only days whose ISO week is of their year: of February to November, or between two days. */
+function isInsideYear(where: unknown, time: Node): boolean {
+  let [from, to] = ['', ''];
+  for (const condition of conditionsOf(where)) {
+    const { x, by = '', others = [] } = comparisonIn(condition) ?? {};
+    const found = partIn(x);
+    if (found?.part === 'month' && isSameTree(found.of, time) && isWithin(by, others.map(constantOf), 1, 12))
+      return true;
+    const [first = '', last = first] = x === undefined || !isSameTree(uncast(x), time) ? [] : others.map(dayOf);
+    if (by.startsWith('>') || by === 'BETWEEN') from = first;
+    if (by.startsWith('<') || by === 'BETWEEN') to = last;
+  }
+  return from !== '' && from.slice(0, 4) === to.slice(0, 4) && from.slice(5) > '01-03' && to.slice(5) < '12-29';
+}
+
+/** The day that a constant begins with; empty: it is none. */
+function dayOf(constant: Node): string {
+  const text = constantText(uncast(constant)) ?? '';
+  return /^\d{4}-\d\d-\d\d/.test(text) ? text.slice(0, 10) : '';
+}
+
+/** Whether a condition leaves nothing but numbers between these two. */
+function isWithin(by: string, numbers: readonly unknown[], least: number, most: number): boolean {
+  return /^(?:=|IN|BETWEEN)$/.test(by) && numbers.every((one) => typeof one === 'number' && one > least && one < most);
 }
 
 /** `strftime(x, '%Y-%V')`. */
@@ -116,21 +151,22 @@ function yearOfWeekText(node: Node): string | undefined {
   return `%V is the ISO week, and %Y not its year: ${LAST_DAYS}. Write %G instead of %Y.`;
 }
 
-/** The weeks that are all of one year are between these. */
-const [FIRST_WEEK, LAST_WEEK] = [1, 52];
-
 /** `year(x) = 2025 AND week(x) = 1`: days of another year are in that week, or one of that year is not. */
 function filteredByWeek(node: Node): string | undefined {
   if (node['type'] !== 'CONJUNCTION_AND') return undefined;
   const parts = nodesOf(node['children']).flatMap((condition) => {
     const { x, by = '', others = [] } = comparisonIn(condition) ?? {};
     const found = partIn(x);
-    return found === undefined ? [] : [{ ...found, by, weeks: others.map(constantOf) }];
+    return found === undefined ? [] : [{ ...found, by, numbers: others.map(constantOf) }];
   });
-  const week = parts.find(({ part }) => isWeek(part));
+  const weeks = parts.filter(({ part }) => isWeek(part));
+  const [week] = weeks;
   if (week === undefined || !parts.some(({ part, of }) => part === 'year' && isSameTree(of, week.of))) return undefined;
-  const isWithin =
-    /^(?:=|IN|BETWEEN)$/.test(week.by) &&
-    week.weeks.every((one) => typeof one === 'number' && one > FIRST_WEEK && one < LAST_WEEK);
-  return isWithin ? undefined : OF_ISO;
+  const bounds = (sign: string) =>
+    weeks.filter(({ by }) => by.startsWith(sign)).map(({ numbers }) => Number(numbers[0]));
+  // The weeks between the first and the last two are all of one year.
+  const isInside =
+    weeks.some(({ by, numbers }) => isWithin(by, numbers, 1, 52)) ||
+    (bounds('>').some((one) => one > 1) && bounds('<').some((one) => one < 52));
+  return isInside ? undefined : OF_ISO;
 }

@@ -5,7 +5,7 @@ import { allIn, isUnnest, queryIn, type Relations, relationsIn } from './query-c
 
 /*
  * Documents that a statement compares or groups as wholes. Each has an `_id` and an `_event_time` of its own, which a star
- * brings: no two are alike, so DISTINCT leaves all of them.
+ * brings: no two are alike, so DISTINCT leaves all of them, and a join by all that they share is empty.
  */
 
 /** How deeply queries are looked into. */
@@ -24,7 +24,9 @@ export interface WholeRows {
 
 /** What is to be said of a node. */
 export const ofWholeRows = (walk: WholeRows, node: Node): string | undefined =>
-  walk.relations.tables.size === 0 ? undefined : (ofSelect(walk, node) ?? ofSet(walk, node) ?? ofPivot(walk, node));
+  walk.relations.tables.size === 0
+    ? undefined
+    : (ofSelect(walk, node) ?? ofSet(walk, node) ?? ofNatural(node, walk.relations) ?? ofPivot(walk, node));
 
 function ofSelect(walk: WholeRows, select: Node): string | undefined {
   if (select['type'] !== 'SELECT_NODE') return undefined;
@@ -133,6 +135,26 @@ function documentsOf(walk: WholeRows, from: unknown): ReadonlySet<NamedTable> | 
 
 /** Columns that are named. */
 const SHOWN_MAX = 8;
+
+function ofNatural(join: Node, relations: Relations): string | undefined {
+  if (join['type'] !== 'JOIN' || join['ref_type'] !== 'NATURAL') return undefined;
+  const [left, right] = [join['left'], join['right']].map((side) => allIn(side, relations));
+  const there = new Set(right?.map(foldName));
+  const shared = left?.filter((name) => there.has(foldName(name))) ?? [];
+  if (!OWN.every((name) => shared.some((one) => foldName(one) === name))) return undefined;
+  const [one, other] = [join['left'], join['right']].map((side) => new Set(tablesIn(side, relations)));
+  // Of the same documents each finds itself.
+  if (one?.size === other?.size && [...(one ?? [])].every((table) => other?.has(table))) return undefined;
+  const names = shared.filter((name) => !OWN.includes(foldName(name))).map(fieldName);
+  const more = names.length > SHOWN_MAX ? ', …' : '';
+  const instead =
+    names.length === 0
+      ? 'the two share nothing else, so say in ON what belongs together'
+      : `JOIN … USING (${names.slice(0, SHOWN_MAX).join(', ')}${more}) joins by the others that both have`;
+  return `NATURAL JOIN joins by _id and _event_time, too, which each document has of its own: ${instead}.`;
+}
+
+const tablesIn = (side: unknown, { tables }: Relations) => [...nodesIn(side)].flatMap((node) => tables.get(node) ?? []);
 
 /** A PIVOT without GROUP BY, which groups by all columns that it does not name. */
 function ofPivot(walk: WholeRows, { type, source, aggregates, pivots, groups }: Node): string | undefined {

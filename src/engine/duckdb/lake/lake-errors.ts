@@ -69,10 +69,12 @@ const UNREAD = 'Attempted to access index 0 within vector of size 0';
 /** Whether the lake has to be opened anew. */
 export function isStale(error: unknown): boolean {
   const { message } = readEngineError(error);
-  if (message.startsWith('basic_string') || message === UNREAD) return true;
+  // A query can say what it likes by error().
+  if (!isOfStatement(error)) {
+    return message.startsWith('basic_string') || message === UNREAD || says(lakeErrorText(error), STALE);
+  }
   // In quotes there may be whatever a caller wrote.
-  const own = isOfStatement(error) ? message.replace(/"[^"]*"|'[^']*'/g, '') : lakeErrorText(error);
-  return says(own, STALE);
+  return says(message.replace(/"[^"]*"|'[^']*'/g, ''), STALE);
 }
 
 /** Of a lake what errors name. */

@@ -173,8 +173,15 @@ export class LakeStore implements Store {
       // What the engine says of it is of no use to a caller.
       if (isAway(cause)) throw this.#failed('run the query', cause);
       if (!this.#sessions.noteFailure(session, cause)) throw this.#failed('run the query', error);
-      await this.#sessions.ready();
-      return work();
+    }
+    const next = await this.#sessions.ready();
+    try {
+      return await work();
+    } catch (error) {
+      const cause = error instanceof ApiError ? error.cause : error;
+      if (isAway(cause)) throw this.#failed('run the query', cause);
+      this.#sessions.noteFailure(next, cause);
+      throw this.#failed('run the query', error);
     }
   }
 

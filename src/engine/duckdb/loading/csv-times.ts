@@ -45,7 +45,7 @@ export function isTime(cell: string, shape: TimeShape): string {
 
 /** SQL condition for a cell that is a time of a type, however it is spelled, and that the engine reads. */
 export function isAnyTime(cell: string, type: TimeType): string {
-  // As above.
+  // In UTC, the first and the last day may be of another year.
   const isInside =
     type === 'TIMESTAMP WITH TIME ZONE'
       ? ` AND NOT regexp_matches(${cell}, '^(0001-01-01|9999-12-31).*([+-](0[1-9]|1)|[+-]00:?([1-5]|0[1-9]))')`

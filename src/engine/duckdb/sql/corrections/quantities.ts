@@ -55,7 +55,7 @@ export function quantitiesIn(seen: Seen): Scale[] {
 }
 
 /** What stands before a cast, or the name of a function, given the texts that it reads. */
-export const tried = ({ present, hasMissing }: Seen, texts: readonly string[], prefix = 'TRY_') =>
+const tried = ({ present, hasMissing }: Seen, texts: readonly string[], prefix = 'TRY_') =>
   hasMissing || texts.length < present.length ? prefix : '';
 
 const CLOCK = /^\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,6})?$/;
