@@ -30,7 +30,8 @@ export async function usesOf(
 ): Promise<Uses & { splices: readonly Splice[] }> {
   const times = { types: createTimeTypes(relations), found: [] as TimeComparison[] };
   const json = createJsonUses(relations, body, bytes);
-  const values = createValueUses(tree, times.types, json);
+  // With a budget of its own: what is told may not take from what decides how times are compared.
+  const values = createValueUses(tree, createTimeTypes(relations), json);
   const sets: SetOperationsMet = { warnings: new Set(), misplaced: new Set(), fitByName: true };
   const traps = createTraps(relations, bytes);
   const pace = createPace();
