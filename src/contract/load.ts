@@ -14,6 +14,10 @@ import type { Row } from './row.ts';
 const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
+/** What the entries of a file are counted in. */
+export const ENTRY_UNITS = ['line', 'row', 'element'] as const;
+export type EntryUnit = (typeof ENTRY_UNITS)[number];
+
 const Count = z.coerce.number().int().min(0);
 
 export const LOAD = {
@@ -32,6 +36,10 @@ export const LOAD = {
     ),
     skip: Count.optional().describe('Entries to leave out at the beginning'),
     line: Count.optional().describe('Number of the first line, for a part of a file'),
+    unit: z
+      .enum(ENTRY_UNITS)
+      .optional()
+      .describe('What the lines of jsonl are of the file that they were made of (default line)'),
     header_row: Count.optional().describe('Number of the line of CSV that names its columns (default 1)'),
     on_error: z
       .enum(['stop', 'skip'])

@@ -43,10 +43,10 @@ export async function openAs(
 
 /** How a file is sent to the service. */
 export function sentAs(
-  file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator'>,
+  file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator' | 'unit'>,
   { id_field, types, format_params: params = {} }: Pick<LoadInput, 'id_field' | 'types' | 'format_params'>,
 ) {
-  const sent = { format: file.sentAs, line: file.firstLine, id_field };
+  const sent = { format: file.sentAs, line: file.firstLine, unit: file.unit, id_field };
   if (file.sentAs !== 'csv') return sent;
   const { quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes } = params;
   const { separator = file.separator } = params;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type ColumnTypes, readColumnTypes, requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { parseJson } from '../../contract/json/json.ts';
-import type { LoadFormat, LoadResult } from '../../contract/load.ts';
+import type { EntryUnit, LoadFormat, LoadResult } from '../../contract/load.ts';
 import { CsvParams } from '../../contract/sources.ts';
 import { cut } from '../../contract/text.ts';
 import type { RefusedRow } from '../../engine/engine.ts';
@@ -26,6 +26,7 @@ interface LoadInput {
   sample?: number;
   skip?: number;
   line?: number;
+  unit?: EntryUnit;
   header_row?: number;
   on_error?: 'stop' | 'skip';
   csv?: string;
@@ -40,10 +41,21 @@ export async function load(
   tell: LoadOptions['tell'],
 ): Promise<LoadResult> {
   const input = given as unknown as LoadInput;
-  const { format, id_field: idField, skip = 0, line, header_row: headerRow, on_error: onError = 'stop' } = input;
+  const { format, id_field: idField, skip = 0, line, unit, header_row: headerRow, on_error: onError = 'stop' } = input;
   const types = typesOf(input.types);
   if (format !== 'csv') requireOwnTypes(types, format);
-  const options: LoadOptions = { format, idField, skip, line, headerRow, onError, csv: csvOf(input.csv), types, tell };
+  const options: LoadOptions = {
+    format,
+    idField,
+    skip,
+    line,
+    unit,
+    headerRow,
+    onError,
+    csv: csvOf(input.csv),
+    types,
+    tell,
+  };
   const isRows = format === 'csv' || format === 'parquet';
   if (input.sample !== undefined) {
     const sampled = isRows
