@@ -16,6 +16,7 @@ import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome } from './loading.ts';
 import { renamedLook } from './renamed.ts';
+import { repeatedNote } from './repeated-rows.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
 interface LoadInput {
@@ -70,10 +71,10 @@ export async function load(
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
   const otherNames = await renamed(outcome);
   outcome.warnings.push(...otherNames.lasting, ...otherNames.notLooked);
-  await keepNotes(ctx, collection, {
-    ...outcome,
-    lasting: [...outcome.lasting, ...otherNames.lasting.map((text) => ({ text }))],
-  });
+  const repeated = await repeatedNote(ctx, collection, outcome);
+  if (repeated !== undefined) outcome.warnings.push(repeated);
+  const texts = [...otherNames.lasting, ...(repeated === undefined ? [] : [repeated])];
+  await keepNotes(ctx, collection, { ...outcome, lasting: [...outcome.lasting, ...texts.map((text) => ({ text }))] });
   return resultOf(outcome);
 }
 
