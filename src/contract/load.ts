@@ -18,6 +18,9 @@ export type LoadFormat = (typeof LOAD_FORMATS)[number];
 export const ENTRY_UNITS = ['line', 'row', 'element'] as const;
 export type EntryUnit = (typeof ENTRY_UNITS)[number];
 
+const FILE_FIELD_CHARS_MAX = 200;
+const FILE_NAME_CHARS_MAX = 4_096;
+
 const Count = z.coerce.number().int().min(0);
 
 export const LOAD = {
@@ -31,6 +34,13 @@ export const LOAD = {
   query: z.object({
     format: z.enum(LOAD_FORMATS),
     id_field: z.string().min(1).optional().describe('The field whose text or number is the _id, too'),
+    file_field: z
+      .string()
+      .min(1)
+      .max(FILE_FIELD_CHARS_MAX)
+      .optional()
+      .describe('A field that gets file_name, in each document'),
+    file_name: z.string().max(FILE_NAME_CHARS_MAX).optional().describe('The name of the file, for file_field'),
     sample: Count.optional().describe(
       'Only read this many entries, answer them, and write nothing; the collection may be missing',
     ),

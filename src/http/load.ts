@@ -16,6 +16,8 @@ export interface LoadCall {
   skip?: number | undefined;
   line?: number | undefined;
   unit?: EntryUnit | undefined;
+  file_field?: string | undefined;
+  file_name?: string | undefined;
   header_row?: number | undefined;
   on_error?: 'stop' | 'skip' | undefined;
   csv?: string | undefined;

@@ -84,6 +84,8 @@ export interface FilePiece {
 export interface DocumentFile {
   /** The path with symbolic links resolved. */
   path: string;
+  /** As that of a `FoundFile`. */
+  name?: string;
   format: FileFormat;
   bytes: number;
   /** What the entries are counted in. */

@@ -13,7 +13,7 @@ const LINE_FEED = 0x0a;
 /** The digits of a number that a workbook shows. */
 const DIGITS = 15;
 
-type Options = Pick<LoadOptions, 'idField' | 'unit'>;
+type Options = Pick<LoadOptions, 'idField' | 'fileField' | 'unit'>;
 type Placed = { at: number; document: JsonObject };
 
 /** What is looked at of a stream of documents: the first, and the last ones of lines. */

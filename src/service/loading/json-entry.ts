@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, parseJsonInTurns, setField } from '../../contract/json/json.ts';
 import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
 import type { JsonItem } from './json-parts.ts';
@@ -18,7 +18,7 @@ export type Entry = { line: number } & ({ document: JsonObject } | { problem: st
 export async function entryOf(
   bytes: Buffer,
   { start, end, line }: JsonItem,
-  { idField }: Pick<LoadOptions, 'idField'>,
+  { idField, fileField }: Pick<LoadOptions, 'idField' | 'fileField'>,
 ): Promise<Entry> {
   const own = bytes.subarray(start, end);
   // First, since of one that is too long only the beginning is here.
@@ -35,7 +35,15 @@ export async function entryOf(
     if (Array.isArray(value)) return { line, problem: LIST_PROBLEM };
     if (!isObject(value)) return { line, problem: 'is no JSON object' };
     const problem = problemOfIdField(value, idField);
-    return problem === undefined ? { line, document: withIdField(value, idField) as JsonObject } : { line, problem };
+    if (problem !== undefined) return { line, problem };
+    const document = withIdField(value, idField) as JsonObject;
+    if (fileField !== undefined) {
+      const { name, text } = fileField;
+      if (Object.hasOwn(document, name))
+        return { line, problem: `has a field ${JSON.stringify(name)}, into which the name of the file was to be put` };
+      setField(document, name, text);
+    }
+    return { line, document };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError)
       return { line, problem: `is no JSON: ${error.message}` };

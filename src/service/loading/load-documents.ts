@@ -228,7 +228,7 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
   const intake = textIntake(collection, options.idField);
-  if (intake === undefined || !isUtf8(bytes)) return false;
+  if (intake === undefined || options.fileField !== undefined || !isUtf8(bytes)) return false;
   const place = { bytes, start: 0, end: bytes.length, isList: false, isLines, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>

@@ -1,8 +1,10 @@
+import { fieldTaken } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import type {
   CsvRows,
   FieldNews,
+  FileField,
   NewDocument,
   ParquetRows,
   RefusedRow,
@@ -49,8 +51,16 @@ export async function loadRows(
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal)
         : await spoolParquet(body, spool, options, ctx.signal);
+    const { fileField } = options;
+    if (fileField !== undefined) received.rows = withFileField(received.rows, fileField);
     return await addReceived(ctx, collection, received, options);
   });
+}
+
+/** Throws `invalid_input` where a column of CSV has the name. */
+function withFileField(rows: Received['rows'], fileField: FileField): Received['rows'] {
+  if (rows.kind === 'csv' && rows.names.includes(fileField.name)) throw fieldTaken(fileField.name);
+  return { ...rows, fileField };
 }
 
 /** Runs work with a spool of its own once there is a place for it. */
@@ -77,7 +87,8 @@ export async function sampleRows(
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal, max + 1)
         : await spoolParquet(body, spool, options, ctx.signal);
-    const { rows, refused, entries } = received;
+    const { refused, entries } = received;
+    const rows = options.fileField === undefined ? received.rows : withFileField(received.rows, options.fileField);
     const isStopped = options.onError === 'stop' && refused.length > 0;
     const { documents: found, columns, notes } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);

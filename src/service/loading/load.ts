@@ -10,6 +10,7 @@ import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { readCsvSettings } from '../ingest/csv-format.ts';
+import { OWN_FIELDS } from '../ingest/field-mappings.ts';
 import type { TableNote } from '../ingest/seen-rows.ts';
 import { countAside } from '../queries/aside-rows.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
@@ -28,6 +29,8 @@ interface LoadInput {
   skip?: number;
   line?: number;
   unit?: EntryUnit;
+  file_field?: string;
+  file_name?: string;
   header_row?: number;
   on_error?: 'stop' | 'skip';
   csv?: string;
@@ -44,6 +47,7 @@ export async function load(
   const input = given as unknown as LoadInput;
   const { format, id_field: idField, skip = 0, line, unit, header_row: headerRow, on_error: onError = 'stop' } = input;
   const types = typesOf(input.types);
+  const fileField = fileFieldOf(input);
   if (format !== 'csv') requireOwnTypes(types, format);
   const options: LoadOptions = {
     format,
@@ -51,6 +55,7 @@ export async function load(
     skip,
     line,
     unit,
+    fileField,
     headerRow,
     onError,
     csv: csvOf(input.csv),
@@ -137,6 +142,16 @@ function sampleResult({ documents, columns, refused, isAll, ...rest }: LoadSampl
 
 function shown({ at, id, why, kind }: RefusedRow): LoadResult['refused'][number] {
   return { at, _id: id, error: why, ...(kind === undefined ? {} : { kind }) };
+}
+
+function fileFieldOf({ file_field: name, file_name: text }: LoadInput): LoadOptions['fileField'] {
+  if (name === undefined) return undefined;
+  if (text !== undefined && !OWN_FIELDS.has(name)) return { name, text };
+  const why =
+    text === undefined
+      ? '"file_field" needs "file_name"'
+      : `"file_field" is ${JSON.stringify(name)}, which every document has`;
+  throw new ApiError('invalid_input', `Cannot load documents: ${why}.`);
 }
 
 function typesOf(text: string | undefined): ColumnTypes {
