@@ -141,3 +141,12 @@ export function errorCodeOf(status: number, type?: unknown): ErrorCode {
   if (byStatus !== undefined) return byStatus[0];
   return status >= 500 || status < 400 ? 'internal' : 'invalid_input';
 }
+
+/** Why the name of a file cannot be in a field. */
+export function fieldTaken(name: string): ApiError {
+  const field = JSON.stringify(name);
+  return new ApiError(
+    'invalid_input',
+    `Cannot put the name of the file into ${field} ("file_field"): the file has a field of that name. Give another name.`,
+  );
+}

@@ -14,6 +14,13 @@ import type { Row } from './row.ts';
 const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
+/** What the entries of a file are counted in. */
+export const ENTRY_UNITS = ['line', 'row', 'element'] as const;
+export type EntryUnit = (typeof ENTRY_UNITS)[number];
+
+const FILE_FIELD_CHARS_MAX = 200;
+const FILE_NAME_CHARS_MAX = 4_096;
+
 const Count = z.coerce.number().int().min(0);
 
 export const LOAD = {
@@ -27,11 +34,22 @@ export const LOAD = {
   query: z.object({
     format: z.enum(LOAD_FORMATS),
     id_field: z.string().min(1).optional().describe('The field whose text or number is the _id, too'),
+    file_field: z
+      .string()
+      .min(1)
+      .max(FILE_FIELD_CHARS_MAX)
+      .optional()
+      .describe('A field that gets file_name, in each document'),
+    file_name: z.string().max(FILE_NAME_CHARS_MAX).optional().describe('The name of the file, for file_field'),
     sample: Count.optional().describe(
       'Only read this many entries, answer them, and write nothing; the collection may be missing',
     ),
     skip: Count.optional().describe('Entries to leave out at the beginning'),
     line: Count.optional().describe('Number of the first line, for a part of a file'),
+    unit: z
+      .enum(ENTRY_UNITS)
+      .optional()
+      .describe('What the lines of jsonl are of the file that they were made of (default line)'),
     header_row: Count.optional().describe('Number of the line of CSV that names its columns (default 1)'),
     on_error: z
       .enum(['stop', 'skip'])

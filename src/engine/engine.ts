@@ -39,6 +39,7 @@ export type { ResultPage, Retyped } from './results.ts';
 export type {
   CsvPart,
   CsvRows,
+  FileField,
   NewColumn,
   OpenedRow,
   OpenedRows,

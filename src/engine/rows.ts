@@ -23,6 +23,12 @@ export interface CsvPart {
   entries: number;
 }
 
+/** A field that the rows of a file get beside their own: its text is that of all. */
+export interface FileField {
+  name: string;
+  text: string;
+}
+
 /** Each record has a cell for each of `names`; it ends with a line feed. */
 export interface CsvRows {
   kind: 'csv';
@@ -35,6 +41,8 @@ export interface CsvRows {
   escaping: string;
   /** Bytes of the longest record. */
   recordBytes: number;
+  /** Its name is none of `names`. */
+  fileField?: FileField | undefined;
 }
 
 /** A whole Parquet file, in the spool. */
@@ -43,6 +51,7 @@ export interface ParquetRows {
   path: string;
   /** Rows to leave out at the beginning. */
   skip: number;
+  fileField?: FileField | undefined;
 }
 
 /** A column that a new table would have, with its type as SQL. */

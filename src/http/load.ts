@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { ApiError } from '../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../contract/json/json.ts';
-import { LOAD, LOAD_TYPE, type LoadProgress, type LoadResult } from '../contract/load.ts';
+import { type EntryUnit, LOAD, LOAD_TYPE, type LoadProgress, type LoadResult } from '../contract/load.ts';
 import { wireRequest } from './request.ts';
 import { readFailure } from './response.ts';
 import type { RawRequest, RawResponse } from './transport.ts';
@@ -15,6 +15,9 @@ export interface LoadCall {
   sample?: number | undefined;
   skip?: number | undefined;
   line?: number | undefined;
+  unit?: EntryUnit | undefined;
+  file_field?: string | undefined;
+  file_name?: string | undefined;
   header_row?: number | undefined;
   on_error?: 'stop' | 'skip' | undefined;
   csv?: string | undefined;

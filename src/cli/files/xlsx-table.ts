@@ -5,8 +5,6 @@ import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { distinctNames } from '../../service/ingest/column-names.ts';
-import { type SeenRow, seenRow } from '../../service/ingest/seen-rows.ts';
-import { TableLook, tableNotes } from '../../service/ingest/table-look.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { lettersOf } from './xlsx-columns.ts';
 import type { MergedCells, SheetRow, Span } from './xlsx-merges.ts';
@@ -35,8 +33,6 @@ export class SheetTable {
   /** The row of names. */
   #head: SheetRow = { at: 0, cells: new Map(), chars: 0 };
   #twoRowsNote: string | undefined;
-  /** The first column that has a name. */
-  #leading = 0;
   /** The first rows; undefined: the row of names is none of a title. */
   #held: SheetRow[] | undefined = [];
   #heldChars = 0;
@@ -45,10 +41,6 @@ export class SheetTable {
   /** Merged cells within one row. */
   spans: readonly Span[] = [];
   readonly remarks = new SheetRemarks();
-  readonly #look = new TableLook<SheetRow>({
-    charsOf: ({ chars }) => chars,
-    seen: (row) => seenRowOf(row, this.#leading),
-  });
 
   constructor(types: ColumnTypes, headerRow: number) {
     this.#types = types;
@@ -72,17 +64,8 @@ export class SheetTable {
     const columns = [...(this.#names?.keys() ?? [])];
     const typed = new Set(columns.filter((column) => this.#typeOf(column) !== undefined));
     const remarks = this.remarks.warnings(columns, (column) => this.#shown(column), typed);
-    const notes = [this.#namesNote, this.#twoRowsNote, ...few(merged), full, ...remarks, ...this.#tableNotes(columns)];
+    const notes = [this.#namesNote, this.#twoRowsNote, ...few(merged), full, ...remarks];
     return notes.filter((note) => note !== undefined && note !== '') as string[];
-  }
-
-  #tableNotes(columns: readonly number[]): string[] {
-    const names: string[] = [];
-    for (const column of columns) if (column >= this.#leading) names[column - this.#leading] = this.#nameOf(column);
-    // Columns that are empty have no name.
-    const dense = Array.from(names, (name) => name ?? '');
-    const seen = this.#look.seen({ names: dense, header: undefined, place: 'row' }, this.failure === undefined);
-    return tableNotes(seen).map(({ text }) => text);
   }
 
   /** The name of a column, as SQL and warnings have it. */
@@ -120,7 +103,6 @@ export class SheetTable {
       this.#names = this.#namesIn(both.names);
       this.#twoRowsNote = twoRowsNote(this.#head.at, both.example);
     }
-    this.#leading = Math.min(...(this.#names?.keys() ?? [0]));
     this.failure = (both === undefined ? titleError(this.#head, held) : undefined) ?? this.#typesFailure;
     if (this.failure === undefined) for (const row of held) this.#add(row);
   }
@@ -162,7 +144,6 @@ export class SheetTable {
       return;
     }
     this.remarks.noteRow(row);
-    this.#look.take(row, Math.max(this.#names?.size ?? 0, Math.max(...cells.keys()) - this.#leading + 1));
     const document: JsonObject = {};
     for (const [column, value] of cells) {
       const name = this.#nameOf(column);
@@ -205,19 +186,4 @@ function titleError(head: SheetRow, below: readonly SheetRow[]): ApiError | unde
 
 function twoRowsNote(row: number, example: string): string {
   return `Rows ${row} and ${row + 1} name the columns together, e.g. ${JSON.stringify(cut(example, NAME_CHARS_MAX))}; "header_row": ${row + 1} in "format_params" takes row ${row + 1} alone.`;
-}
-
-/** The digits of a number that a workbook shows. */
-const DIGITS = 15;
-
-function seenRowOf({ at, cells }: SheetRow, leading: number): SeenRow {
-  const texts: string[] = [];
-  for (const [column, value] of cells) {
-    if (column < leading) continue;
-    texts[column - leading] = typeof value === 'number' ? String(Number(value.toPrecision(DIGITS))) : String(value);
-  }
-  return seenRow(
-    at,
-    Array.from(texts, (text) => text ?? null),
-  );
 }

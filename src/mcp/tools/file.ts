@@ -1,6 +1,6 @@
 import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { LoadFormat } from '../../contract/load.ts';
+import type { EntryUnit, LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
@@ -84,10 +84,12 @@ export interface FilePiece {
 export interface DocumentFile {
   /** The path with symbolic links resolved. */
   path: string;
+  /** As that of a `FoundFile`. */
+  name?: string;
   format: FileFormat;
   bytes: number;
   /** What the entries are counted in. */
-  unit: 'line' | 'row' | 'element';
+  unit: EntryUnit;
   /** In which format it is sent to the service: that of the file, or JSON lines, of which line `at` has the entry `at`. */
   sentAs: LoadFormat;
   /** Number of the first line that is sent, in the file. */

@@ -23,6 +23,8 @@ export interface LoadInput {
   /** Whether a missing collection, and workspace, is created; default true. */
   create_collection?: boolean;
   id_field?: string;
+  /** A field that gets the name of the file, below the folder that the operator allows. */
+  file_field?: string;
   /** The event time of a collection that is created. */
   event_time?: EventTime;
   /** Of the cells of CSV and xlsx; default infer. */
@@ -95,12 +97,13 @@ export function loadShape() {
   return {
     path: z
       .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-      .describe('File, folder, pattern (in/**/*.csv), allowed https URL, or JSON list of these'),
+      .describe('File, folder, pattern (in/**/*.csv), https URL, or JSON list'),
     workspace: workspace.optional().describe('Default commons'),
-    collection: collection.optional().describe('Default: named after each file'),
+    collection: collection.optional().describe('Default: as the file'),
     format: format.optional().describe('Default: by name'),
     create_collection: z.boolean().optional(),
     id_field: z.string().min(1).optional(),
+    file_field: z.string().min(1).optional(),
     event_time: eventTime.optional().describe('Field, or {field, format, time_zone}'),
     types: types.optional().describe('infer, text, or {column: INTEGER, …}'),
     format_params: FormatParams.optional(),

@@ -15,6 +15,8 @@ const FIELDS_TOKENS = { all: 3_000, most: 600, least: 60 };
 const FAILED_MAX = 20;
 const NAMES_MAX = 20;
 const REASON_CHARS_MAX = 300;
+/** Types of fields that have a day. */
+const DATED = /\b(?:DATE|TIMESTAMP)\b/;
 
 interface Loads {
   plan: readonly Planned[];
@@ -28,7 +30,7 @@ export async function presentLoads(
   { plan, loaded, leftOut }: Loads,
   input: LoadInput,
 ): Promise<Fenced> {
-  const { collections, left, addressed } = await collectionsOf(context, loaded);
+  const { collections, left, addressed, dateless } = await collectionsOf(context, loaded);
   const stopped = loaded.find(({ load }) => endsCall(load));
   const broken = loaded.filter(({ load }) => load.stopped !== undefined && !endsCall(load));
   const notLoaded = plan.slice(loaded.length).map(({ found }) => found.name);
@@ -77,6 +79,7 @@ export async function presentLoads(
       ...(failures > 0 ? ['what failed is not in'] : []),
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
       ...(loaded[0]?.load.warnings.hints ?? []),
+      ...(input.file_field === undefined && isUntold(loaded, dateless) ? [FILE_FIELD_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
       ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.format_params?.list_path === undefined
         ? ['of a file with a list_path, the items of that list are the documents']
@@ -88,6 +91,18 @@ export async function presentLoads(
       stopped !== undefined ||
       (input.on_error === 'skip' ? failures + broken.length > 0 && inside === 0 : broken.length > 0),
   };
+}
+
+const FILE_FIELD_HINT =
+  'no date field tells which file a document is of, and the names of the files do: "file_field": "file" puts them into a field, at a load into a new collection';
+
+/** Whether files of one of these collections have names that differ by numbers, such as those of months. */
+function isUntold(loaded: readonly LoadedFile[], targets: ReadonlySet<Target>): boolean {
+  return [...targets].some((target) => {
+    const names = loaded.filter(({ load }) => load.target === target).map(({ found }) => found.name);
+    const alike = new Set(names.map((name) => name.replaceAll(/\d+/g, '0')));
+    return names.length > 1 && alike.size === 1;
+  });
 }
 
 function fileWarnings(loaded: readonly LoadedFile[]): string[] {
@@ -137,11 +152,13 @@ async function collectionsOf(context: Pick<ToolContext, 'client' | 'signal'>, lo
   const collections: object[] = [];
   const paths: string[] = [];
   const jsons: InferredField[] = [];
+  const dateless = new Set<Target>();
   let hasExtra = false;
   for (const [target, files] of groups) {
     const isIn = files.some(({ load }) => insideOf(load) > 0);
     const fields = isIn ? await loadedFields(context, tableOf(target), each) : undefined;
     const line = lineOf(target, files, fields?.text);
+    if (isIn && !DATED.test(fields?.text ?? '')) dateless.add(target);
     if (!room.take(JSON.stringify(line))) break;
     collections.push(line);
     paths.push(...(fields?.paths ?? []));
@@ -149,7 +166,7 @@ async function collectionsOf(context: Pick<ToolContext, 'client' | 'signal'>, lo
     hasExtra ||= fields?.hasExtra === true;
   }
   const addressed = fieldsAddressed({ table: 'the collections', paths, jsons, hasExtra });
-  return { collections, left: groups.size - collections.length, addressed };
+  return { collections, left: groups.size - collections.length, addressed, dateless };
 }
 
 function lineOf(target: Target, files: readonly LoadedFile[], fields: string | undefined): object {

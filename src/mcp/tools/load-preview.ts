@@ -29,7 +29,7 @@ const TOKENS = { all: 2_500, most: 1_200, least: 60 };
 /** Opens a file as the arguments say. */
 export async function openAs(
   { means: { openFile }, signal }: Pick<ToolContext, 'means' | 'signal'>,
-  { path }: FoundFile,
+  { path, name }: FoundFile,
   input: LoadInput,
 ): Promise<DocumentFile> {
   const { format, types, id_field: idField, format_params: params = {} } = input;
@@ -38,15 +38,22 @@ export async function openAs(
   const xml = { docTag, rootTag, valueTag, attributePrefix };
   const file = await openFile?.({ path, format, types, listPath, xml, sheet, headerRow, idField, encoding, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
+  file.name = name;
   return file;
 }
 
 /** How a file is sent to the service. */
 export function sentAs(
-  file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator'>,
-  { id_field, types, format_params: params = {} }: Pick<LoadInput, 'id_field' | 'types' | 'format_params'>,
+  file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator' | 'unit' | 'name'>,
+  {
+    id_field,
+    file_field,
+    types,
+    format_params: params = {},
+  }: Pick<LoadInput, 'id_field' | 'file_field' | 'types' | 'format_params'>,
 ) {
-  const sent = { format: file.sentAs, line: file.firstLine, id_field };
+  const named = file_field === undefined ? {} : { file_field, file_name: file.name };
+  const sent = { format: file.sentAs, line: file.firstLine, unit: file.unit, id_field, ...named };
   if (file.sentAs !== 'csv') return sent;
   const { quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes } = params;
   const { separator = file.separator } = params;

@@ -1,4 +1,5 @@
 import type { Cell } from '../../contract/json/csv-cells.ts';
+import type { EntryUnit } from '../../contract/load.ts';
 
 /* What is looked at of a table to tell what a person would see at once: its first rows, in order, and its last ones. */
 
@@ -26,8 +27,13 @@ export interface SeenRows {
   /** How many rows there are, or were read. */
   rows: number;
   /** What a row is called by its place. */
-  place: 'line' | 'row';
+  place: Place;
+  /** Whether rows may lack what others have, as documents do: that says nothing of them then. */
+  isLoose?: boolean;
 }
+
+/** What the places of rows count. */
+export type Place = EntryUnit | 'document';
 
 /** What is told of the rows of a table. */
 export interface TableNote {

@@ -1,6 +1,8 @@
 import { counted } from '../../contract/in-words.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
+import { balanceRows } from './balance-rows.ts';
 import { OWN_FIELDS } from './field-mappings.ts';
+import { type Numbers, numbersIn, RowSums } from './row-sums.ts';
 import type { SeenRow, SeenRows, TableNote } from './seen-rows.ts';
 import { hasTotalWord, isTotal } from './total-words.ts';
 
@@ -13,28 +15,63 @@ const SHOWN = 4;
 const CHARS_MAX = 40;
 /** One in so many rows may lack what nearly all have. */
 const LACKING = 20;
+/** Digits that agree in a row without a word that says what it is; one such row alone may still be one by chance. */
+const DIGITS_MIN = 2;
+/** Texts that a condition leaves out. */
+const TEXTS_MAX = 12;
 
 /** What to tell of such rows, and the condition that leaves them out; undefined: there are none. */
-export function summingNote({ names, first, last = [], rows: all, place }: SeenRows): TableNote | undefined {
+export function summingNote(seen: SeenRows): TableNote | undefined {
+  const { names, first, last = [], rows: all, isLoose = false } = seen;
   const end = first.at(-1)?.at ?? 0;
   const rows = [...first, ...last.filter(({ at }) => at > end)];
   const table = tableOf(names.length, rows);
-  const found = new Set(rowsThatSum(rows, table));
-  for (const row of endingRows(last, found, table)) found.add(rows.find(({ at }) => at === row.at) ?? row);
+  const found = new Set(rowsThatSum(rows, table, isLoose));
+  const balances = balanceRows(rows, found);
+  for (const row of balances) found.add(row);
+  const ending = isLoose ? [] : endingRows(last, found, table);
+  for (const row of ending) found.add(rows.find(({ at }) => at === row.at) ?? row);
   if (found.size === 0) return undefined;
   const some = rows.filter((row) => found.has(row));
+  const label = some[0] && labelOf(some[0]);
+  const isWhole = rows.length === all;
+  const where = conditionFor(some, { rows, names, isWhole }, table);
+  const text = `${placesOf(some, seen, isWhole)} ${toldOf(some, balances.length)}${where === undefined ? '' : `: WHERE ${where}`}.${isWhole && isShort(some, rows) ? OTHERS_LEFT : ''}`;
+  // A name may begin as a total does, or be one, and be a sum by chance.
+  const isAtEnd = some.some((row) => row === rows[0] || row === rows.at(-1));
+  const isSure = some.length > 1 || (label !== undefined && isTotal(label.text) && isAtEnd);
+  return isSure ? { text, where, count: isWhole ? some.length : undefined } : { text };
+}
+
+const OTHERS_LEFT = ' The numbers of the last are not the sums of the others: other rows may sum up some, too.';
+
+function placesOf(some: readonly SeenRow[], { place }: SeenRows, isWhole: boolean): string {
   const places = some.slice(0, SHOWN).map(({ at }) => at.toLocaleString('en-US'));
-  const more = some.length > SHOWN ? ', …' : '';
   const label = some[0] && labelOf(some[0]);
   const said = label === undefined ? '' : ` ${JSON.stringify(cut(label.text, CHARS_MAX))}`;
-  const among = rows.length < all ? ' of those looked at' : '';
-  const [seem, they] = some.length === 1 ? ['seems', 'it'] : ['seem', 'them'];
-  const where = conditionFor(some, { rows, names, isWhole: rows.length === all }, table);
-  const text = `${counted(some.length, 'rows')}${among} (${place} ${places[0]}${said}${places.length > 1 ? `; ${places.slice(1).join(', ')}` : ''}${more}) ${seem} to sum up others, or to stand below them: leave ${they} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
-  // A name may begin as a total does, and be a sum by chance.
-  const isSure = some.length > 1 || (label !== undefined && isTotal(label.text));
-  return isSure ? { text, where, count: rows.length < all ? undefined : some.length } : { text };
+  const more = some.length > SHOWN ? ', …' : '';
+  const rest = places.length > 1 ? `; ${places.slice(1).join(', ')}` : '';
+  return `${counted(some.length, 'rows')}${isWhole ? '' : ' of those looked at'} (${place} ${places[0]}${said}${rest}${more})`;
 }
+
+function toldOf({ length }: readonly SeenRow[], balances: number): string {
+  const [seem, they] = length === 1 ? ['seems', 'it'] : ['seem', 'them'];
+  const carry = balances === 0 ? '' : ', or to carry a balance';
+  return `${seem} to sum up others, or to stand below them${carry}: leave ${they} out of sums and counts`;
+}
+
+/** Whether the last row is a total by its word, and none of its numbers is the sum of all rows but those that were found. */
+function isShort(some: readonly SeenRow[], rows: readonly SeenRow[]): boolean {
+  const total = some.at(-1);
+  if (total === undefined || total !== rows.at(-1) || !isTotal(labelOf(total)?.text ?? '')) return false;
+  const numbers = numbersIn(total).filter(([, value]) => value !== 0);
+  const sums = new RowSums();
+  for (const row of rows) if (!some.includes(row)) sums.add(numbersIn(row));
+  return numbers.length > 0 && numbers.every((one) => sums.startOf([one]) === undefined) && isOther(some, total);
+}
+
+/** Whether no other row that was found has the word of a total: a total of groups may leave out what is in none. */
+const isOther = (some: readonly SeenRow[], total: SeenRow) => some.every((row) => row === total || !hasWord(row));
 
 /** What rows of a table have. */
 interface Table {
@@ -71,80 +108,42 @@ const filledIn = ({ forms }: SeenRow) => forms.reduce((sum, form) => sum + Numbe
 const hasWord = ({ cells, forms }: SeenRow) => cells.some((cell, at) => forms[at] === 'text' && hasTotalWord(cell));
 const isPoor = ({ forms }: SeenRow, { always }: Table) => always.some((at) => forms[at] === undefined);
 
-function rowsThatSum(rows: readonly SeenRow[], table: Table): SeenRow[] {
-  if (!rows.some((row) => isPoor(row, table) || hasWord(row))) return [];
-  const above = [new Sums(), new Sums()];
-  const [sinceLast] = above;
+function rowsThatSum(rows: readonly SeenRow[], table: Table, isLoose: boolean): SeenRow[] {
+  const sums = new RowSums();
   /** Sums of one row alone, which may be equal by chance. */
   const weak: SeenRow[] = [];
+  /** Without a word. */
+  const bare: SeenRow[] = [];
   const found = rows.filter((row, index) => {
     const numbers = numbersIn(row);
     const isSaid = numbers.length > 0 && hasWord(row);
     const isLast = index === rows.length - 1;
-    const isSum =
-      (isLast && isTotal(row.cells[0] ?? '')) ||
-      (isPoor(row, table) ? isSaid || isSumOf(row, numbers, table, above) : isSaid && areSums(numbers, above));
-    const isWeak = !isSum && isSaid && areSums(numbers, above, 1);
-    if (isWeak) weak.push(row);
-    if (isSum || isWeak) sinceLast?.clear();
-    else for (const one of above) one.add(numbers);
+    const poor = isPoor(row, table);
+    const start = isSaid || (poor && mayBeSum(row, numbers, table)) ? sums.startOf(numbers) : undefined;
+    const isSum = (isLast && isTotal(row.cells[0] ?? '')) || (poor && isSaid && !isLoose) || start !== undefined;
+    const weakStart = !isSum && isSaid ? sums.startOf(numbers, 1) : undefined;
+    const byDigits = isSum || isSaid ? undefined : sums.startByDigits(numbers);
+    if (weakStart !== undefined) weak.push(row);
+    else if (byDigits !== undefined && byDigits.digits >= DIGITS_MIN) bare.push(row);
+    else if (!isSum) {
+      sums.add(numbers);
+      return false;
+    }
+    sums.close(start ?? weakStart ?? byDigits?.start);
     return isSum;
   });
   // The word that a sum of several rows has says the same of these.
   const labels = new Set(found.filter(hasWord).map(labelKey));
-  return [...found, ...weak.filter((row) => labels.has(labelKey(row)))];
+  return [
+    ...found,
+    ...weak.filter((row) => labels.has(labelKey(row))),
+    ...(found.length + bare.length > 1 ? bare : []),
+  ];
 }
 
-type Numbers = readonly (readonly [at: number, value: number])[];
-
-/** Whether all numbers of a row are sums of those above it, and it has no text of its own, or several such. */
-function isSumOf({ forms }: SeenRow, numbers: Numbers, { texts }: Table, above: readonly Sums[]): boolean {
-  return (numbers.length > 1 || texts.every((at) => forms[at] === undefined)) && areSums(numbers, above);
-}
-
-/** Whether numbers are sums of so many rows, or more. */
-function areSums(numbers: Numbers, above: readonly Sums[], least = 2): boolean {
-  return numbers.some(([, value]) => value !== 0) && above.some((sums) => sums.are(numbers, least));
-}
-
-/** Sums of the numbers of rows, by place. */
-class Sums {
-  #rows = 0;
-  #sums = new Map<number, number>();
-
-  add(numbers: Numbers): void {
-    if (numbers.length > 0) this.#rows += 1;
-    for (const [at, value] of numbers) this.#sums.set(at, (this.#sums.get(at) ?? 0) + value);
-  }
-
-  clear(): void {
-    this.#rows = 0;
-    this.#sums.clear();
-  }
-
-  are(numbers: Numbers, least: number): boolean {
-    return (
-      this.#rows >= least && numbers.every(([at, value]) => Math.abs((this.#sums.get(at) ?? 0) - value) < TOLERANCE)
-    );
-  }
-}
-
-const TOLERANCE = 0.005;
-const PLAIN = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
-const DECIMAL_COMMA = /^[+-]?\d{1,3}(?:\.?\d{3}){0,4},\d{1,4}$/;
-const THOUSANDS = /^[+-]?\d{1,3}(?:,\d{3}){1,4}(?:\.\d{1,4})?$/;
-
-function numbersIn({ cells, forms }: SeenRow): Numbers {
-  const found: [number, number][] = [];
-  for (const [at, form] of forms.entries()) {
-    if (form !== 'number') continue;
-    const text = (cells[at] ?? '').trim();
-    if (PLAIN.test(text)) found.push([at, Number(text)]);
-    else if (DECIMAL_COMMA.test(text)) found.push([at, Number(text.replaceAll('.', '').replace(',', '.'))]);
-    else if (THOUSANDS.test(text)) found.push([at, Number(text.replaceAll(',', ''))]);
-  }
-  return found;
-}
+/** Whether a row has no text of its own, or several numbers: what all its numbers say is no chance then. */
+const mayBeSum = ({ forms }: SeenRow, numbers: Numbers, { texts }: Table) =>
+  numbers.length > 1 || texts.every((at) => forms[at] === undefined);
 
 /** The rows at the end that are a line of text, each in one cell of several. */
 function endingRows(last: readonly SeenRow[], sums: ReadonlySet<SeenRow>, table: Table): SeenRow[] {
@@ -219,7 +218,7 @@ function conditionFor(
     texts.set(at, (texts.get(at) ?? new Set()).add(text));
   }
   const columns = [...texts].sort(([one], [other]) => one - other);
-  if (columns.some(([, all]) => all.size > SHOWN)) return undefined;
+  if (columns.some(([, all]) => all.size > TEXTS_MAX)) return undefined;
   const listed = (all: ReadonlySet<string>) => [...all].map((text) => inQuotes(text, "'")).join(', ');
   return columns.map(([at, all]) => `coalesce(${nameAt(at)}, '') NOT IN (${listed(all)})`).join(' AND ');
 }

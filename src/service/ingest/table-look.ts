@@ -61,6 +61,7 @@ export class TableLook<Row> {
 
 /** What is to be told of a table of any format. */
 export function tableNotes(seen: SeenRows): TableNote[] {
-  const labels = groupNote(seen) ?? blockNote(seen);
+  // What documents lack is no sign of how they stand below each other.
+  const labels = seen.isLoose === true ? undefined : (groupNote(seen) ?? blockNote(seen));
   return [summingNote(seen), labels === undefined ? undefined : { text: labels }].filter((note) => note !== undefined);
 }

@@ -23,3 +23,10 @@ export function hasTotalWord(cell: string | null): boolean {
 
 /** Whether a row that begins with this text seems to sum up others. */
 export const isTotal = (first: string) => first.length <= TOTAL_CHARS_MAX && TOTAL.test(first.trim());
+
+const BALANCE =
+  /\bbalance (?:brought|carried)(?: forward| down)?$|^(?:opening|closing|starting|beginning|ending|previous) balance\b|^brought forward$|^carried forward$|(?:anfangs|end|schluss)saldo$|^(?:alter|neuer) (?:saldo|kontostand)|^übertrag$|^saldo (?:inicial|final|iniziale|finale|anterior)$|^(?:ancien|nouveau) solde\b/i;
+
+/** Whether a text says that its row has the balance of an account, and no entry. */
+export const isBalance = (text: string | null) =>
+  text !== null && text.length <= TOTAL_CHARS_MAX && BALANCE.test(text.trim());

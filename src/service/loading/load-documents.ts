@@ -1,15 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, type RefusalKind } from '../../contract/errors.ts';
-import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
-import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { FieldNews, NewDocument } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { write } from '../collections/documents.ts';
 import type { CallContext } from '../context.ts';
-import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
 import { takeIn } from '../ingest/intake.ts';
+import { tableNotes } from '../ingest/table-look.ts';
 import { textIntake } from '../ingest/text-intake.ts';
 import {
   droppedWarnings,
@@ -18,24 +16,17 @@ import {
   near1970Warnings,
   tooOldWarnings,
 } from '../ingest/write-warnings.ts';
+import { DocumentLook } from './document-look.ts';
+import { type Entry, entryOf } from './json-entry.ts';
 import { MeantParts } from './json-meant.ts';
 import { type NotNumbers, notNumbersWarnings, withoutNotNumbers } from './json-nan.ts';
-import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
+import { itemsOf, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
-const OPEN = 0x7b;
-const LIST_PROBLEM =
-  'is no JSON object, but a list: each row needs the names of its fields, as pandas writes with orient="records"';
-/** A longer text that does not end is not parsed to say why. */
-const CHECKED_BYTES_MAX = 64 * 1024;
 const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 /** Documents that are looked at one by one are stored so many at a time. */
 const BATCH_MAX = 2_000;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
-
-/** Documents at the beginning whose texts are looked at. */
-const LOOKED_AT_MAX = 200;
-const LOOKED_AT_BYTES_MAX = 128 * 1024;
 
 interface Loading {
   ctx: CallContext;
@@ -49,8 +40,7 @@ interface Loading {
   /** Documents that the collection's query leaves out. */
   dropped: number;
   notNumbers: NotNumbers;
-  /** The first documents; undefined: no part has come yet. */
-  first?: readonly JsonObject[];
+  look: DocumentLook;
 }
 
 /**
@@ -73,6 +63,7 @@ export async function loadDocuments(
     near1970: 0,
     dropped: 0,
     notNumbers: { count: 0, line: 0 },
+    look: new DocumentLook(options),
   };
   const { outcome } = loading;
   const meant = new MeantParts();
@@ -90,7 +81,7 @@ export async function loadDocuments(
     ...meant.warnings(),
     ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
-    ...textWarnings(loading),
+    ...(await notesOf(loading)),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
     ...droppedWarnings(collection, dropped),
@@ -98,11 +89,12 @@ export async function loadDocuments(
   return outcome;
 }
 
-/** What the texts of fields are, unless mappings make others of them. */
-function textWarnings({ ctx, collection, outcome, first = [] }: Loading): string[] {
+/** What the documents and the texts of their fields are, unless mappings make others of them. */
+async function notesOf({ ctx, collection, outcome, look }: Loading): Promise<string[]> {
   const isMapped = collection.fieldMappings.length > 0 || collection.fieldMappingQuery !== null;
   if (isMapped || outcome.added + outcome.replaced === 0) return [];
-  return ctx.engine.textNotes(first, collection.table);
+  outcome.lasting = tableNotes(await look.seen(outcome.entries));
+  return [...outcome.lasting.map(({ text }) => text), ...ctx.engine.textNotes(look.beginning, collection.table)];
 }
 
 /** Reads the first documents of a stream of JSON. */
@@ -114,7 +106,12 @@ export async function sampleDocuments(
 ): Promise<LoadSample> {
   const sample = await firstDocuments(body, options, max);
   const columns = await engine.columnsFor(sample.documents);
-  return { ...sample, columns, warnings: [...sample.warnings, ...engine.textNotes(sample.documents, columns)] };
+  const rows = tableNotes(new DocumentLook(options).seenOf(sample.documents, sample.isAll)).map(({ text }) => text);
+  return {
+    ...sample,
+    columns,
+    warnings: [...sample.warnings, ...rows, ...engine.textNotes(sample.documents, columns)],
+  };
 }
 
 async function firstDocuments(
@@ -200,7 +197,7 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
     // How many are left to be skipped, only the part before it tells.
     if (options.skip > 0) await before;
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
-    if (left.bytes.length > 0) loading.first ??= await firstOf(left, options);
+    if (left.bytes.length > 0) await loading.look.take(left);
     if (left.bytes.length > 0 && (await addText(loading, left, before))) return;
     await before;
     const read = await withoutNotNumbers(left);
@@ -218,17 +215,6 @@ function note(notNumbers: NotNumbers, { count, line }: NotNumbers): void {
   notNumbers.count += count;
 }
 
-/** Some documents at the beginning of a part. */
-async function firstOf(part: JsonPart, options: LoadOptions): Promise<JsonObject[]> {
-  const found: JsonObject[] = [];
-  for (const item of itemsOf(part)) {
-    if (item.end > LOOKED_AT_BYTES_MAX || found.length === LOOKED_AT_MAX) break;
-    const entry = await entryOf(part.bytes, item, options);
-    if ('document' in entry) found.push(entry.document);
-  }
-  return found;
-}
-
 /** A part without the documents that are to be left out. */
 function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
   for (const { start, line } of itemsOf(part)) {
@@ -242,7 +228,7 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
   const intake = textIntake(collection, options.idField);
-  if (intake === undefined || !isUtf8(bytes)) return false;
+  if (intake === undefined || options.fileField !== undefined || !isUtf8(bytes)) return false;
   const place = { bytes, start: 0, end: bytes.length, isList: false, isLines, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>
@@ -284,9 +270,6 @@ function count({ ctx, collection, outcome }: Loading, stored: readonly Stored[])
   if (stored.length > 0) ctx.usage.wrote(collection, size);
 }
 
-/** A document of a part, or why it is none. */
-type Entry = { line: number } & ({ document: JsonObject } | { problem: string });
-
 async function addItems(loading: Loading, part: JsonPart): Promise<void> {
   const { options, outcome } = loading;
   let batch: Entry[] = [];
@@ -303,34 +286,6 @@ async function addItems(loading: Loading, part: JsonPart): Promise<void> {
     from = item.end;
   }
   await store(loading, batch);
-}
-
-async function entryOf(
-  bytes: Buffer,
-  { start, end, line }: JsonItem,
-  { idField }: Pick<LoadOptions, 'idField'>,
-): Promise<Entry> {
-  const own = bytes.subarray(start, end);
-  // First, since of one that is too long only the beginning is here.
-  if (own.length > ITEM_BYTES_MAX)
-    return { line, problem: `has more than ${ITEM_BYTES_MAX} bytes (10 MiB), the most that one document may have` };
-  if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
-  // An object's limits first, so that neither parsing it nor walking over it takes long.
-  const isWhole = own[0] !== OPEN || endOfItem(own, 0) > 0;
-  if (!isWhole && own.length > CHECKED_BYTES_MAX)
-    return { line, problem: 'does not end, or is nested too deeply, or holds too many values' };
-  try {
-    const value = await parseJsonInTurns(own.toString());
-    if (!isWhole) return { line, problem: 'is nested too deeply, or holds too many values' };
-    if (Array.isArray(value)) return { line, problem: LIST_PROBLEM };
-    if (!isObject(value)) return { line, problem: 'is no JSON object' };
-    const problem = problemOfIdField(value, idField);
-    return problem === undefined ? { line, document: withIdField(value, idField) as JsonObject } : { line, problem };
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError)
-      return { line, problem: `is no JSON: ${error.message}` };
-    throw error;
-  }
 }
 
 /** An entry as the collection takes it. */

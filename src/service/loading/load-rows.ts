@@ -1,8 +1,10 @@
+import { fieldTaken } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import type {
   CsvRows,
   FieldNews,
+  FileField,
   NewDocument,
   ParquetRows,
   RefusedRow,
@@ -15,9 +17,12 @@ import { write } from '../collections/documents.ts';
 import type { CallContext } from '../context.ts';
 import { reserveDocumentIds } from '../ingest/document-id.ts';
 import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
+import type { TableNote } from '../ingest/seen-rows.ts';
+import { tableNotes } from '../ingest/table-look.ts';
 import { droppedWarnings, fieldWarnings } from '../ingest/write-warnings.ts';
 import { spoolCsv } from './csv-spool.ts';
 import type { SpooledCsv } from './csv-taker.ts';
+import { DocumentLook } from './document-look.ts';
 import { enterLoad } from './load-places.ts';
 import type { LoadOptions, LoadOutcome, LoadSample } from './loading.ts';
 import { joinNews } from './news.ts';
@@ -25,6 +30,8 @@ import { createSpool, type Spool } from './spool.ts';
 
 const REFUSED_SHOWN = 100;
 const STOPPED_SHOWN = 3;
+/** A file of Parquet that is read once more to tell what its rows are. */
+const LOOKED_AT = { rowsMax: 1_000, bytesMax: 256 * 1024 };
 
 /** What came in before the engine reads it. */
 type Received = Omit<SpooledCsv, 'rows'> & { rows: CsvRows | ParquetRows };
@@ -44,8 +51,16 @@ export async function loadRows(
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal)
         : await spoolParquet(body, spool, options, ctx.signal);
+    const { fileField } = options;
+    if (fileField !== undefined) received.rows = withFileField(received.rows, fileField);
     return await addReceived(ctx, collection, received, options);
   });
+}
+
+/** Throws `invalid_input` where a column of CSV has the name. */
+function withFileField(rows: Received['rows'], fileField: FileField): Received['rows'] {
+  if (rows.kind === 'csv' && rows.names.includes(fileField.name)) throw fieldTaken(fileField.name);
+  return { ...rows, fileField };
 }
 
 /** Runs work with a spool of its own once there is a place for it. */
@@ -72,7 +87,8 @@ export async function sampleRows(
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal, max + 1)
         : await spoolParquet(body, spool, options, ctx.signal);
-    const { rows, refused, entries } = received;
+    const { refused, entries } = received;
+    const rows = options.fileField === undefined ? received.rows : withFileField(received.rows, options.fileField);
     const isStopped = options.onError === 'stop' && refused.length > 0;
     const { documents: found, columns, notes } = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);
@@ -164,14 +180,23 @@ async function addReceived(
   ctx.usage.dropped(collection, dropped);
   if (done.isStopped || (options.onError === 'stop' && outcome.refusedCount > 0)) return stop();
   if (outcome.added + outcome.replaced > 0) ctx.usage.wrote(collection, { inserted: received.bytes, overwritten: 0 });
-  outcome.lasting = received.lasting;
+  const isSmall = received.bytes <= LOOKED_AT.bytesMax && outcome.entries <= LOOKED_AT.rowsMax;
+  const looked = received.rows.kind === 'parquet' && isSmall ? await lookedAt(ctx, received.rows) : [];
+  outcome.lasting = [...received.lasting, ...looked];
   outcome.warnings = [
     ...received.notes,
+    ...looked.map(({ text }) => text),
     ...done.notes,
     ...fieldWarnings(ctx.catalog, collection, joinNews(news)),
     ...droppedWarnings(collection, dropped),
   ];
   return outcome;
+}
+
+/** What the rows of a Parquet file are, which only the engine reads. Nothing, if that fails: they are stored by then. */
+async function lookedAt({ engine, signal }: CallContext, rows: ParquetRows): Promise<TableNote[]> {
+  const { documents } = await engine.sampleRows(rows, LOOKED_AT.rowsMax, signal).catch(() => ({ documents: [] }));
+  return tableNotes(new DocumentLook({ unit: 'row' }).seenOf(documents, true));
 }
 
 function separatorOf(rows: Received['rows']): Pick<LoadOutcome, 'separator'> {

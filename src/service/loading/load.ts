@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type ColumnTypes, readColumnTypes, requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { parseJson } from '../../contract/json/json.ts';
-import type { LoadFormat, LoadResult } from '../../contract/load.ts';
+import type { EntryUnit, LoadFormat, LoadResult } from '../../contract/load.ts';
 import { CsvParams } from '../../contract/sources.ts';
 import { cut } from '../../contract/text.ts';
 import type { RefusedRow } from '../../engine/engine.ts';
@@ -10,12 +10,14 @@ import { requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { readCsvSettings } from '../ingest/csv-format.ts';
+import { OWN_FIELDS } from '../ingest/field-mappings.ts';
 import type { TableNote } from '../ingest/seen-rows.ts';
 import { countAside } from '../queries/aside-rows.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome } from './loading.ts';
 import { renamedLook } from './renamed.ts';
+import { repeatedNote } from './repeated-rows.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
 interface LoadInput {
@@ -26,6 +28,9 @@ interface LoadInput {
   sample?: number;
   skip?: number;
   line?: number;
+  unit?: EntryUnit;
+  file_field?: string;
+  file_name?: string;
   header_row?: number;
   on_error?: 'stop' | 'skip';
   csv?: string;
@@ -40,10 +45,23 @@ export async function load(
   tell: LoadOptions['tell'],
 ): Promise<LoadResult> {
   const input = given as unknown as LoadInput;
-  const { format, id_field: idField, skip = 0, line, header_row: headerRow, on_error: onError = 'stop' } = input;
+  const { format, id_field: idField, skip = 0, line, unit, header_row: headerRow, on_error: onError = 'stop' } = input;
   const types = typesOf(input.types);
+  const fileField = fileFieldOf(input);
   if (format !== 'csv') requireOwnTypes(types, format);
-  const options: LoadOptions = { format, idField, skip, line, headerRow, onError, csv: csvOf(input.csv), types, tell };
+  const options: LoadOptions = {
+    format,
+    idField,
+    skip,
+    line,
+    unit,
+    fileField,
+    headerRow,
+    onError,
+    csv: csvOf(input.csv),
+    types,
+    tell,
+  };
   const isRows = format === 'csv' || format === 'parquet';
   if (input.sample !== undefined) {
     const sampled = isRows
@@ -58,10 +76,10 @@ export async function load(
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
   const otherNames = await renamed(outcome);
   outcome.warnings.push(...otherNames.lasting, ...otherNames.notLooked);
-  await keepNotes(ctx, collection, {
-    ...outcome,
-    lasting: [...outcome.lasting, ...otherNames.lasting.map((text) => ({ text }))],
-  });
+  const repeated = await repeatedNote(ctx, collection, outcome);
+  if (repeated !== undefined) outcome.warnings.push(repeated);
+  const texts = [...otherNames.lasting, ...(repeated === undefined ? [] : [repeated])];
+  await keepNotes(ctx, collection, { ...outcome, lasting: [...outcome.lasting, ...texts.map((text) => ({ text }))] });
   return resultOf(outcome);
 }
 
@@ -124,6 +142,16 @@ function sampleResult({ documents, columns, refused, isAll, ...rest }: LoadSampl
 
 function shown({ at, id, why, kind }: RefusedRow): LoadResult['refused'][number] {
   return { at, _id: id, error: why, ...(kind === undefined ? {} : { kind }) };
+}
+
+function fileFieldOf({ file_field: name, file_name: text }: LoadInput): LoadOptions['fileField'] {
+  if (name === undefined) return undefined;
+  if (text !== undefined && !OWN_FIELDS.has(name)) return { name, text };
+  const why =
+    text === undefined
+      ? '"file_field" needs "file_name"'
+      : `"file_field" is ${JSON.stringify(name)}, which every document has`;
+  throw new ApiError('invalid_input', `Cannot load documents: ${why}.`);
 }
 
 function typesOf(text: string | undefined): ColumnTypes {

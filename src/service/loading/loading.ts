@@ -1,7 +1,7 @@
 import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { LoadFormat } from '../../contract/load.ts';
-import type { NewColumn, RefusedRow } from '../../engine/engine.ts';
+import type { EntryUnit, LoadFormat } from '../../contract/load.ts';
+import type { FileField, NewColumn, RefusedRow } from '../../engine/engine.ts';
 import type { CsvSettings } from '../ingest/csv-format.ts';
 import type { TableNote } from '../ingest/seen-rows.ts';
 
@@ -13,6 +13,10 @@ export interface LoadOptions {
   idField?: string | undefined;
   /** Number of the stream's first line, if it is a part of a file (default 1). */
   line?: number | undefined;
+  /** The field that has the name of the file, and that name. */
+  fileField?: FileField | undefined;
+  /** What the lines of the stream are of the file that they were made of; default: lines. */
+  unit?: EntryUnit | undefined;
   /** Number of the line of CSV that names the columns (default 1); what is above it is left out. */
   headerRow?: number | undefined;
   /** Entries to leave out at the beginning. */

@@ -8,11 +8,12 @@ import type { CallContext } from '../context.ts';
 /* Rows that a load saw to sum up others are in every sum of a later query, whose author never read what was told then. */
 
 const AGGREGATE = /\b(?:sum|avg|mean|median|count|max|stddev|fsum|favg|kahan_sum)\s*\(/i;
+const TEXT = /'(?:[^']|'')*'/g;
 const NAME = /"((?:[^"]|"")+)"/g;
 
 /**
  * Says which rows of a collection sum up others, where a statement computes over them and names none of the fields that
- * leave them out. Looked for only in collections of which a load has told that.
+ * leave them out, or some of their texts alone. Looked for only in collections of which a load has told that.
  */
 export async function asideWarnings(
   ctx: CallContext,
@@ -30,15 +31,19 @@ export async function asideWarnings(
       if (count === 0 || count > most) continue;
       const [seem, them] = count === 1 ? ['seems', 'it'] : ['seem', 'them'];
       warnings.push(
-        `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and no field is named that leaves ${them} out: WHERE ${where}.`,
+        `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and the statement does not leave ${them} out: WHERE ${where}.`,
       );
     }
   }
   return warnings;
 }
 
+/** Whether a query names a field of the condition, and not some of its texts only: then it leaves out some of the rows. */
 function namesFieldOf(where: string, query: string): boolean {
   const text = query.toLowerCase();
+  const texts = where.match(TEXT)?.filter((one) => one !== "''") ?? [];
+  const named = texts.filter((one) => text.includes(one.toLowerCase()));
+  if (named.length > 0 && named.length < texts.length) return false;
   return Array.from(where.matchAll(NAME), ([, name = '']) => name.toLowerCase()).some((name) => text.includes(name));
 }
 

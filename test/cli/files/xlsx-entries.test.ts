@@ -221,10 +221,7 @@ describe('merged cells', () => {
       { Region: 'South', City: 'closed' },
       { Region: 'a heading' },
     ]);
-    expect(file?.warnings?.()).toEqual([
-      '"Region": 2 cells have the value of the merged cell that they belong to.',
-      '1 row (row 6 "a heading") seems to sum up others, or to stand below them: leave it out of sums and counts: WHERE "City" IS NOT NULL.',
-    ]);
+    expect(file?.warnings?.()).toEqual(['"Region": 2 cells have the value of the merged cell that they belong to.']);
   });
 
   it('of hostile sizes are filled up to a limit, which is told', async () => {
@@ -277,26 +274,13 @@ describe('what a sheet is told of', () => {
       '"price": the cells are amounts of several currencies by their formats (2 in €, 1 in $), which the numbers do not have: give the currency a column in the sheet, or load the sheet saved as CSV, which has it.',
       '2 rows are hidden or filtered out in the sheet (3-4): they are loaded as well.',
       'Hidden in the sheet, and loaded as well: 1 column ("note").',
-      '1 row (row 5 "n/a") seems to sum up others, or to stand below them: leave it out of sums and counts: WHERE "price" IS NOT NULL.',
     ]);
     const typed = await read('seen.xlsx', styled(hidden, styles), { types: { zip: 'STRING' } });
     expect(typed.documents).toEqual(documents);
     expect(typed.file?.warnings?.()).toEqual(file?.warnings?.().slice(1));
   });
 
-  it('is a label that stands once above each block, unless labels come again or rows begin without one', async () => {
-    const row = (label: string, n: number) => [label === '' ? '<c/>' : text(label), number(String(n))];
-    const sheet = (...labels: string[]) => book(rows([text('region'), text('n')], ...labels.map(row)));
-    const told = async (content: Uint8Array) => (await read('blocks.xlsx', content)).file?.warnings?.();
-    const blocks = sheet('N', '', '', 'S', '', '');
-    expect(await told(blocks)).toEqual([
-      '"region" is empty in most rows, as where a label stands once above a block. If they mean the label above: last_value("region" IGNORE NULLS) OVER (ORDER BY _id ROWS UNBOUNDED PRECEDING) is that, while the collection has this one file and its _id was made by the load.',
-    ]);
-    for (const other of [sheet('', 'N', '', 'S', ''), sheet('x', '', 'x', '', ''), sheet('a', 'b', 'c', 'd', '')])
-      expect(await told(other)).toEqual([]);
-  });
-
-  it('are lengths of time, which are days, and rows among others that seem to sum up some', async () => {
+  it('are lengths of time, which are days', async () => {
     const styles = '<cellXfs><xf numFmtId="0"/><xf numFmtId="46"/></cellXfs>';
     const row = (name: string, days: number) => [text(name), `<c s="1"><v>${days}</v></c>`];
     const [north, south] = [
@@ -306,10 +290,7 @@ describe('what a sheet is told of', () => {
     const sheet = rows([text('who'), text('worked')], ...north, ...south, row('Total', 4.05));
     const { documents, file } = await read('sums.xlsx', styled(sheet, styles));
     expect(documents[0]).toEqual({ who: 'Ada', worked: 1.1 });
-    expect(file?.warnings?.()).toEqual([
-      '"worked": 7 values are lengths of time, in days: "worked" * 24 is hours.',
-      `3 rows (row 4 "Subtotal"; 7, 8) seem to sum up others, or to stand below them: leave them out of sums and counts: WHERE coalesce("who", '') NOT IN ('Subtotal', 'Total').`,
-    ]);
+    expect(file?.warnings?.()).toEqual(['"worked": 7 values are lengths of time, in days: "worked" * 24 is hours.']);
   });
 });
 

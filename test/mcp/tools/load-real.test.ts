@@ -105,7 +105,7 @@ describe('load_file', () => {
     await load('totals.csv', 'region,amt\nNorth,10\nSouth,20\nGrand Total,30\n');
     const where = `coalesce("region", '') NOT IN ('Grand Total')`;
     const warned = async (query: string) => (await call('run_query', { query })).data['warnings'] ?? [];
-    const told = `1 row of commons.totals seems to sum up others, as was told at a load (${new Date().toISOString().slice(0, 10)}), and no field is named that leaves it out: WHERE ${where}.`;
+    const told = `1 row of commons.totals seems to sum up others, as was told at a load (${new Date().toISOString().slice(0, 10)}), and the statement does not leave it out: WHERE ${where}.`;
     expect(await warned('SELECT sum(amt) FROM totals')).toEqual([told]);
     expect(await warned(`SELECT sum(amt) FROM totals WHERE ${where}`)).toEqual([]);
     expect(await warned('SELECT region, sum(amt) FROM totals GROUP BY 1')).toEqual([]);

@@ -367,3 +367,25 @@ test('what reads texts is told as of other formats', async () => {
     expect.stringContaining('"team" is text with spaces around it'),
   ]);
 });
+
+test('rows that sum up others are told, and kept', async () => {
+  const docs = await loads.create('docs');
+  const { bytes } = await parquetOf(
+    "SELECT * FROM (VALUES ('N', 'a', 10), ('N', 'b', 20), ('N total', NULL, 30), ('S', 'c', 7), (NULL, NULL, 37)) v(r, s, n)",
+  );
+  const { lasting, warnings } = await loads.load(docs, bytes, { format: 'parquet' });
+  expect(warnings[0]).toContain('2 rows (document 3 "N total"; 5) seem to sum up others');
+  expect(lasting).toEqual([{ text: warnings[0], where: '"s" IS NOT NULL', count: 2 }]);
+});
+
+test('the name of the file is in a field that is asked for, unless it has one of that name', async () => {
+  const docs = await loads.create('docs');
+  const { bytes } = await parquetOf("SELECT 'a' AS sku, 1 AS n UNION ALL SELECT 'b', 2");
+  await loads.load(docs, bytes, { format: 'parquet', fileField: { name: 'file', text: "it's.parquet" } });
+  expect(await rowsOf(loads.engine, 'SELECT sku, n, file FROM docs ORDER BY sku')).toEqual([
+    ['a', 1, "it's.parquet"],
+    ['b', 2, "it's.parquet"],
+  ]);
+  const fileField = { name: 'sku', text: 'x' };
+  await expect(loads.load(docs, bytes, { format: 'parquet', fileField })).rejects.toThrow('a field of that name');
+});

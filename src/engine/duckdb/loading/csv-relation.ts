@@ -27,7 +27,9 @@ const BUFFER_BYTES_MIN = 8 * 1024 * 1024;
 
 /** The rows of a CSV file, with the types that all of their cells have. */
 export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: RelationOptions): Promise<Relation> {
-  const { names, types } = rows;
+  const { fileField } = rows;
+  const names = fileField === undefined ? rows.names : [...rows.names, fileField.name];
+  const types: CsvRows['types'] = fileField === undefined ? rows.types : [...rows.types, 'STRING'];
   const all = readCsv(rows, rows.parts);
   const indexOf = (name: string) => names.indexOf(name);
   const isField = (name: string) => name !== ID_COLUMN && name !== TIME_COLUMN && name !== META;
@@ -92,7 +94,8 @@ function partOf(rows: CsvRows, part: CsvPart): Part {
 }
 
 /** SQL for the records of some parts, all of them text. */
-function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, parts: readonly CsvPart[]): string {
+function readCsv(rows: CsvRows, parts: readonly CsvPart[]): string {
+  const { names, separator, quote, escaping, recordBytes, fileField } = rows;
   const columns = ["'l': 'BIGINT'", ...names.map((_, at) => `'${cellAt(at)}': 'VARCHAR'`)];
   const options = [
     'auto_detect = false',
@@ -113,7 +116,10 @@ function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, pa
     ...(parts.some(({ hasShort }) => hasShort) ? ['null_padding = true'] : []),
     `columns = {${columns.join(', ')}}`,
   ];
-  return `read_csv(${sqlList(parts.map(({ path }) => path))}, ${options.join(', ')})`;
+  const read = `read_csv(${sqlList(parts.map(({ path }) => path))}, ${options.join(', ')})`;
+  return fileField === undefined
+    ? read
+    : `(SELECT *, ${quoteText(fileField.text)} AS ${cellAt(names.length)} FROM ${read})`;
 }
 
 function givenColumn(

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from '@duckdb/node-api';
-import { DuckDBTypeId } from '@duckdb/node-api';
+import { DuckDBTypeId, VARCHAR } from '@duckdb/node-api';
+import { fieldTaken } from '../../../contract/errors.ts';
 import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../../contract/json/json-scan.ts';
 import type { ParquetRows } from '../../rows.ts';
@@ -50,7 +51,7 @@ interface Source {
 export async function parquetRelation(
   connection: DuckDBConnection,
   ask: Ask,
-  { path, skip }: ParquetRows,
+  { path, skip, fileField }: ParquetRows,
   { idField, times, hasIntegers }: RelationOptions,
 ): Promise<Relation> {
   const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}, ${AS_IT_IS}) LIMIT 0`);
@@ -59,7 +60,13 @@ export async function parquetRelation(
     (name, at): Source => ({ name, sql: columnAt(at), type: types[at] as DuckDBType }),
   );
   const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}) AS r(${sources.map(({ sql }) => sql).join(', ')})`;
-  const select = `SELECT *, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
+  const added = fileField && { name: fileField.name, sql: columnAt(sources.length), type: VARCHAR };
+  const constant = added === undefined ? '' : `, ${quoteText(fileField?.text ?? '')} AS ${added.sql}`;
+  const select = `SELECT *${constant}, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
+  if (added !== undefined) {
+    if (sources.some(({ name }) => name === added.name)) throw fieldTaken(added.name);
+    sources.push(added);
+  }
   const parts = await partsOf(ask, path, skip, select);
   const all = `(${select} WHERE ${ROW_NUMBER} >= ${skip})`;
   const isExport = (await ask(isCollectionSql(path))).length > 0;

@@ -28,6 +28,10 @@ const AMOUNT = /^[+−-]?\d[\d.,'’]*\s?[\p{L}°/$€£¥]*$/u;
 const DAY = /^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/;
 const PLAIN = /^[+-]?\d+(?:\.\d+)?$/;
 
+/** A format of days whose year has two digits, and from which on they are of the century before. */
+const SHORT_YEAR = /strptime\([^']*'((?:%y.%m.%d|%[dm].%[dm].%y))[^']*'\)/;
+const PIVOT = 69;
+
 /** A column of text, and its first values. */
 export interface TextColumn {
   name: string;
@@ -104,7 +108,19 @@ function readNote(name: string, present: readonly string[], hasMissing: boolean)
   const days = ofShape(present, (text) => DAY.test(text));
   if (days.length === 0) return unitNote(name, present, hasMissing);
   const values = [...present.map((text) => ({ text, isRead: false })), ...missing];
-  return inWords(readingFor({ operand, type: 'TIMESTAMP' }, values), days);
+  const reading = readingFor({ operand, type: 'TIMESTAMP' }, values);
+  const note = inWords(reading, days);
+  return note === undefined || reading === 'right' ? note : note + centuryNote(reading.sql, days);
+}
+
+/** What to say where years of two digits would be in the future, as those of births are not. */
+function centuryNote(sql: string | undefined, days: readonly string[]): string {
+  const format = sql === undefined ? undefined : SHORT_YEAR.exec(sql)?.[1];
+  if (sql === undefined || format === undefined) return '';
+  const thisYear = new Date().getFullYear() % 100;
+  const years = days.map((day) => Number(day.split(/\D+/, 3)[format.startsWith('%y') ? 0 : 2]));
+  if (!years.some((year) => year > thisYear && year < PIVOT)) return '';
+  return ` %y reads years below ${PIVOT} as 20..: for days that are never in the future, CASE WHEN ${sql} > today() THEN ${sql} - INTERVAL 100 YEAR ELSE ${sql} END.`;
 }
 
 function unitNote(name: string, present: readonly string[], hasMissing: boolean): string | undefined {
