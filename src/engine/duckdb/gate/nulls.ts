@@ -85,8 +85,8 @@ function refusesNull(condition: Node): unknown[] {
   return condition['type'] === 'OPERATOR_IS_NOT_NULL' ? nodesOf(condition['children']) : [];
 }
 
-/** A column or a path into one, as SQL. */
-function fieldText(node: Node): string | undefined {
+/** A column or a path into one, as SQL; undefined: it is something else. */
+export function fieldText(node: Node): string | undefined {
   return node['class'] === 'COLUMN_REF' || isAccess(node) ? pathText(node, fieldText) : undefined;
 }
 

@@ -13,6 +13,7 @@ import {
   type WholeDay,
   type WholeDayUses,
 } from './day-uses.ts';
+import { type FanOut, type FanOutUses, noteFanOut } from './fan-out.ts';
 import {
   createOrigins,
   isAsked,
@@ -90,6 +91,7 @@ export interface ValueUses {
   notIns: readonly NotIn[];
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
+  fanOuts: readonly FanOut[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -98,7 +100,7 @@ const LOOKS_MAX = 4_000;
 const ORDERS_MAX = 6;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-export interface ValueWalk extends AlikeUses, CastUses, DayUses, KeyUses, NullUses, WholeDayUses {
+export interface ValueWalk extends AlikeUses, CastUses, DayUses, FanOutUses, KeyUses, NullUses, WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   json: JsonUses | undefined;
@@ -126,6 +128,7 @@ const NOTES: readonly ((walk: ValueWalk, node: Node, scope: Scope | undefined) =
   noteNotIn,
   noteWholeDay,
   noteJoined,
+  noteFanOut,
 ];
 
 const noneYet = () => ({
@@ -139,6 +142,7 @@ const noneYet = () => ({
   notIns: [],
   wholeDays: [],
   joinedKeys: [],
+  fanOuts: [],
 });
 export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
@@ -154,6 +158,7 @@ export function createValueUses(tree: Node, types: TimeTypes, json: JsonUses | u
     known: new Set(),
     apart: new Set(),
     beside: new Map(),
+    joins: new Map(),
   };
 }
 
@@ -181,6 +186,7 @@ export function valueUsesOf(walk: ValueWalk): Omit<ValueUses, 'json'> {
     notIns,
     wholeDays,
     joinedKeys: walk.joinedKeys.filter(isPlain),
+    fanOuts: walk.fanOuts,
   };
 }
 

@@ -3,6 +3,7 @@ import { alike, misspelt, near, nulls } from './alike.ts';
 import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
+import { fanOuts } from './fan-outs.ts';
 import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
@@ -19,6 +20,7 @@ const LOOKS: readonly Look[] = [
   near,
   misspelt,
   keys,
+  fanOuts,
   nulls,
   alike,
   orders,
