@@ -30,6 +30,7 @@ import {
 } from './field-origins.ts';
 import { type JoinedKeys, type KeyUses, noteJoined } from './joined-keys.ts';
 import { type JsonUse, type JsonUses, noteJsonOrdered } from './json-values.ts';
+import { type Measure, type MeasureUses, measuresOf, noteMeasure } from './measures.ts';
 import type { Scope } from './node-scopes.ts';
 import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
 import {
@@ -92,6 +93,7 @@ export interface ValueUses {
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
   fanOuts: readonly FanOut[];
+  measures: readonly Measure[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -100,7 +102,15 @@ const LOOKS_MAX = 4_000;
 const ORDERS_MAX = 6;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-export interface ValueWalk extends AlikeUses, CastUses, DayUses, FanOutUses, KeyUses, NullUses, WholeDayUses {
+export interface ValueWalk
+  extends AlikeUses,
+    CastUses,
+    DayUses,
+    FanOutUses,
+    KeyUses,
+    MeasureUses,
+    NullUses,
+    WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   json: JsonUses | undefined;
@@ -129,6 +139,7 @@ const NOTES: readonly ((walk: ValueWalk, node: Node, scope: Scope | undefined) =
   noteWholeDay,
   noteJoined,
   noteFanOut,
+  noteMeasure,
 ];
 
 const noneYet = () => ({
@@ -143,6 +154,7 @@ const noneYet = () => ({
   wholeDays: [],
   joinedKeys: [],
   fanOuts: [],
+  measures: [],
 });
 export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
@@ -159,6 +171,7 @@ export function createValueUses(tree: Node, types: TimeTypes, json: JsonUses | u
     apart: new Set(),
     beside: new Map(),
     joins: new Map(),
+    choices: [],
   };
 }
 
@@ -187,6 +200,7 @@ export function valueUsesOf(walk: ValueWalk): Omit<ValueUses, 'json'> {
     wholeDays,
     joinedKeys: walk.joinedKeys.filter(isPlain),
     fanOuts: walk.fanOuts,
+    measures: measuresOf(walk),
   };
 }
 

@@ -10,6 +10,7 @@ import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
+import { sentinels } from './sentinels.ts';
 import { wholeDays } from './whole-days.ts';
 
 /**
@@ -21,6 +22,7 @@ const LOOKS: readonly Look[] = [
   misspelt,
   keys,
   fanOuts,
+  sentinels,
   nulls,
   alike,
   orders,
