@@ -32,7 +32,7 @@ import { type JoinedKeys, type KeyUses, noteJoined } from './joined-keys.ts';
 import { type JsonUse, type JsonUses, noteJsonOrdered } from './json-values.ts';
 import { type Measure, type MeasureUses, measuresOf, noteMeasure } from './measures.ts';
 import type { Scope } from './node-scopes.ts';
-import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
+import { type Blank, type NotIn, type NullUses, noteBlank, noteNotIn } from './nulls.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -94,6 +94,7 @@ export interface ValueUses {
   joinedKeys: readonly JoinedKeys[];
   fanOuts: readonly FanOut[];
   measures: readonly Measure[];
+  blanks: readonly Blank[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -140,6 +141,7 @@ const NOTES: readonly ((walk: ValueWalk, node: Node, scope: Scope | undefined) =
   noteJoined,
   noteFanOut,
   noteMeasure,
+  noteBlank,
 ];
 
 const noneYet = () => ({
@@ -155,6 +157,7 @@ const noneYet = () => ({
   joinedKeys: [],
   fanOuts: [],
   measures: [],
+  blanks: [],
 });
 export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
@@ -201,6 +204,10 @@ export function valueUsesOf(walk: ValueWalk): Omit<ValueUses, 'json'> {
     joinedKeys: walk.joinedKeys.filter(isPlain),
     fanOuts: walk.fanOuts,
     measures: measuresOf(walk),
+    // Whoever asks for both means both.
+    blanks: walk.blanks.filter((one) =>
+      walk.blanks.every((two) => two.isNull === one.isNull || !isSameField(one, two)),
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near, nulls } from './alike.ts';
+import { blanks } from './blanks.ts';
 import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
@@ -24,6 +25,7 @@ const LOOKS: readonly Look[] = [
   fanOuts,
   sentinels,
   nulls,
+  blanks,
   alike,
   orders,
   lostByCasts,
