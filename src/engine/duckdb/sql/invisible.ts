@@ -18,8 +18,14 @@ export function plainSql(x: string): string {
   return `regexp_replace(${visible}, '^\\s+|\\s+$', '', 'g')`;
 }
 
-/** Zeros before a number. */
-const ZEROS = /^0+(?=[0-9])/;
+/** Without the zeros before a number. */
+function zerosOff(text: string): string {
+  let start = 0;
+  while (text[start] === '0' && DIGIT.test(text[start + 1] ?? '')) start += 1;
+  return text.slice(start);
+}
+
+const DIGIT = /^[0-9]$/;
 
 /** A text of plain characters without spaces around it, as nearly all are. */
 const PLAIN = /^[!-~][ -~]*$/;
@@ -27,8 +33,7 @@ const PLAIN = /^[!-~][ -~]*$/;
 export const isPlain = (text: string): boolean => PLAIN.test(text) && !text.endsWith(' ');
 
 /** What is the same for texts that differ in what is not seen, in their letter case or in zeros before them only. */
-export const foldText = (text: string): string =>
-  (isPlain(text) ? text : plainText(text)).toLowerCase().replace(ZEROS, '');
+export const foldText = (text: string): string => zerosOff((isPlain(text) ? text : plainText(text)).toLowerCase());
 
 /** What makes texts alike, of a text and as SQL, in the order in which it is done. */
 interface Spelling {
