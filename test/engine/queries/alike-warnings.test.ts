@@ -25,6 +25,10 @@ beforeAll(async () => {
       of: { status: 'Open' },
       event: n % 2 === 0 ? 'PushEvent' : 'PullEvent',
       week: `${38 + (n % 2)}/2024`,
+      status: ['Shipped', 'shipped', 'SHIPPED', 'pending'][n % 4] ?? '',
+      sku: ['7', '007', '8'][n % 3] ?? '',
+      company: ['Acme', 'Acme ', 'Café', 'Cafe\u0301'][n % 4] ?? '',
+      code2: ['a1', 'b1', '0', ''][n % 4] ?? '',
       clean: ['Zürich', 'Bern', 'Genf'][n % 3] ?? '',
     }),
   );
@@ -70,8 +74,34 @@ test.each([
   ['SELECT n % 2, count(*) FILTER (WHERE level = :level) FROM docs GROUP BY 1', "has 'ERROR' (in 10)."],
   ["SELECT DISTINCT CASE level WHEN 'Info' THEN 1 WHEN 'ERROR' THEN 2 END FROM docs", "no value 'Info' in"],
   ["SELECT n FROM docs WHERE clean = 'Zu\u0308rich'", "but has 'Zürich' (another form of Unicode, in 14)."],
+  [
+    "SELECT count(*) FROM docs WHERE status = 'shipped'",
+    "status also has 'SHIPPED' (in 10), 'Shipped' (in 10), which is not 'shipped' (letter case): lower(status) = 'shipped' has them, too.",
+  ],
+  ['SELECT count(*) FROM docs d WHERE :shipped = d.status', "lower(d.status) = 'shipped' has them, too."],
+  [
+    "SELECT count(*) FROM docs WHERE sku = '007'",
+    "sku also has '7' (in 14), which is not '007' (zeros before it): ltrim(sku, '0') = '7' has it, too.",
+  ],
+  [
+    "SELECT count(*) FILTER (WHERE spaced = 'New York') FROM docs",
+    "(characters that are not seen): replace(spaced, chr(160), ' ') = 'New York' has it, too.",
+  ],
+  [`SELECT n FROM docs WHERE who = '${COMPOSED}'`, `nfc_normalize(who) = '${COMPOSED}' has it, too.`],
+  [
+    "SELECT count(*) FROM docs WHERE company IN ('Acme', 'Café')",
+    "trim(nfc_normalize(company)) IN ('Acme', …) has them, too.",
+  ],
+  [
+    "SELECT count(*) FROM docs WHERE status <> 'shipped'",
+    "status also has 'Shipped', which is not 'shipped' (letter case) and stays: lower(status) compares without that.",
+  ],
 ])('nothing is as asked, but nearly: %s', async (sql, said) => {
-  const parameters = sql.includes(':level') ? [{ name: 'level', value: 'error' }] : [];
+  const parameters = sql.includes(':level')
+    ? [{ name: 'level', value: 'error' }]
+    : sql.includes(':shipped')
+      ? [{ name: 'shipped', value: 'shipped' }]
+      : [];
   expect(await warningsOf(sql, parameters)).toEqual([expect.stringContaining(said)]);
 });
 
@@ -93,6 +123,29 @@ test.each([
 });
 
 test.each([
+  [
+    'SELECT count(DISTINCT company) FROM docs',
+    `'Acme' and 'Acme ' (spaces around), 'Café' and '${'Cafe\u0301'}' (another form of Unicode). trim(nfc_normalize(company)) makes them one.`,
+  ],
+  ['SELECT status, count(*) FROM docs WHERE n % 4 < 3 GROUP BY 1', '(letter case). lower(status) makes them one.'],
+  [
+    "SELECT count(DISTINCT d.sku) FROM docs d WHERE sku <> '8'",
+    "'7' and '007' (zeros before it). ltrim(d.sku, '0') makes",
+  ],
+  ['SELECT count(DISTINCT trim(company)) FROM docs', 'nfc_normalize(trim(company)) makes them one.'],
+  ['SELECT trim(company) AS c, count(*) FROM docs GROUP BY 1', 'nfc_normalize(trim(company)) makes them one.'],
+])('one expression makes all of them one: %s', async (sql, said) => {
+  expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
+});
+
+test.each([
+  "SELECT count(*) FROM docs WHERE lower(status) = 'shipped'",
+  "SELECT count(*) FROM docs WHERE status IN ('shipped', 'Shipped', 'SHIPPED')",
+  "SELECT count(*) FROM docs WHERE status = 'pending' OR sku = '8'",
+  "SELECT count(*) FROM docs WHERE code2 = '' OR code2 = '0' OR code2 = 'a1'",
+  'SELECT code2, count(*) FROM docs GROUP BY 1',
+  'SELECT lower(status) AS s, count(*) FROM docs GROUP BY 1',
+  "SELECT count(DISTINCT ltrim(sku, '0')), count(DISTINCT trim(nfc_normalize(company))) FROM docs",
   "SELECT count(*) FROM docs WHERE level = 'ERROR' AND n > 100",
   "SELECT count(*) FROM docs WHERE level = 'fatal'",
   "SELECT count(*) FROM docs WHERE flag = '0'",

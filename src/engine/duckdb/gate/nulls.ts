@@ -1,12 +1,12 @@
 import { conditionIn, hasTwoSides, isInList } from '../sql/conditions.ts';
 import { foldName } from '../sql/names.ts';
 import { isNode, type Node, nodesOf, subqueryOf, textsOf } from '../sql/tree.ts';
-import { type Origins, pathText, type Sources, sourcesOf } from './field-origins.ts';
+import { isText, type Origin, type Origins, originsOf, pathText, type Sources, sourcesOf } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
 import { isAccess, nameOf, queryIn, type Relations, relationsIn } from './query-columns.ts';
 
 /*
- * NULL that is compared with something, which is never true.
+ * NULL that is compared with something, which is never true, or that is taken for an empty text.
  */
 
 /** `x NOT IN (SELECT y …)`, which holds for nothing once a y is NULL. */
@@ -16,11 +16,49 @@ export interface NotIn {
   sources: Sources;
 }
 
+/** A field of text that is asked for having no value, in one of two ways. */
+export interface Blank extends Origin {
+  /** `IS NULL`; otherwise `= ''`. */
+  isNull: boolean;
+}
+
 /** What of these is found in a statement. */
 export interface NullUses {
   origins: Origins;
   notIns: NotIn[];
+  blanks: Blank[];
 }
+
+const BLANKS_MAX = 8;
+
+/** `x IS NULL`, and `x = ''`. */
+export function noteBlank({ origins, blanks }: NullUses, node: Node, scope: Scope | undefined): void {
+  const isNull = node['type'] === 'OPERATOR_IS_NULL';
+  const { x, by, others = [] } = conditionIn(node) ?? {};
+  const sides = isNull ? nodesOf(node['children']) : by === '=' ? nodesOf([x, ...others]) : [];
+  const [field, ...more] = sides.filter((side) => isNull || !isEmptyText(side));
+  // Behind an outer join NULL says that there is no match.
+  const isOuter = isNull && hasOuterJoin(scope?.select?.['from_table']);
+  if (field === undefined || more.length > 0 || (!isNull && sides.length < 2) || isOuter) return;
+  if (blanks.length >= BLANKS_MAX || fieldText(field) === undefined) return;
+  blanks.push(
+    ...originsOf(origins, field, scope)
+      .filter(isText)
+      .map((origin) => ({ ...origin, isNull })),
+  );
+}
+
+/** The tree has no value for it. */
+function isEmptyText(node: Node): boolean {
+  const held = node['class'] === 'CONSTANT' && isNode(node['value']) ? node['value'] : {};
+  const isOfText = isNode(held['type']) && held['type']['id'] === 'VARCHAR';
+  return isOfText && held['is_null'] !== true && (held['value'] ?? '') === '';
+}
+
+const hasOuterJoin = (from: unknown): boolean =>
+  isNode(from) &&
+  from['type'] === 'JOIN' &&
+  (from['join_type'] !== 'INNER' || hasOuterJoin(from['left']) || hasOuterJoin(from['right']));
 
 const NOT_INS_MAX = 3;
 
@@ -85,8 +123,8 @@ function refusesNull(condition: Node): unknown[] {
   return condition['type'] === 'OPERATOR_IS_NOT_NULL' ? nodesOf(condition['children']) : [];
 }
 
-/** A column or a path into one, as SQL. */
-function fieldText(node: Node): string | undefined {
+/** A column or a path into one, as SQL; undefined: it is something else. */
+export function fieldText(node: Node): string | undefined {
   return node['class'] === 'COLUMN_REF' || isAccess(node) ? pathText(node, fieldText) : undefined;
 }
 

@@ -24,6 +24,8 @@ export interface TextEquality extends Origin {
 
 /** A field of text by which rows are grouped, or made distinct. */
 export interface TextGroup extends Origin {
+  /** What is taken of a value that is called `v`, as SQL: trim() and the like; undefined: the value. */
+  of: string | undefined;
   /** The place of its values in the rows of the answer; undefined: they are not there, or not known where. */
   column: number | undefined;
 }
@@ -92,10 +94,11 @@ export function noteSpelled({ origins, spelled }: AlikeUses, node: Node, scope: 
   }
 }
 
-function withoutSpelling(node: Node): Node {
+/** What calls of such functions, or of those with so many arguments, are of. */
+function withoutSpelling(node: Node, most = SPELLS_MAX): Node {
   let inner = node;
   for (let calls = 0; calls < SPELLS_MAX && SPELLS.test(foldName(textOf(inner['function_name']))); calls++)
-    inner = nodesOf(inner['children'])[0] ?? inner;
+    if (nodesOf(inner['children']).length <= most) inner = nodesOf(inner['children'])[0] ?? inner;
   return inner;
 }
 
@@ -114,7 +117,7 @@ export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefine
   for (const field of [...fields, ...counted]) {
     const number = constantOf(field);
     const grouped = number === undefined ? field : items[Number(number) - 1];
-    for (const origin of grouped === undefined ? [] : originsOf(walk.origins, grouped, scope)) {
+    for (const origin of grouped === undefined ? [] : spelledIn(walk, grouped, scope)) {
       if (!isText(origin) || walk.groups.length >= FIELDS_MAX || foldName(origin.path[0] ?? '') === ID_COLUMN) continue;
       const at = shown.findIndex((names) => names.includes(origin.written));
       walk.groups.push({ ...origin, column: at < 0 ? undefined : at });
@@ -122,6 +125,20 @@ export function noteGroups(walk: AlikeUses, query: Node, outer: Scope | undefine
   }
 }
 
-/** The fields that an item of SELECT has as they are, as SQL writes them. */
+/** The fields that an item of SELECT has as they are, or in another spelling, as SQL writes them. */
 const fieldsShown = (walk: AlikeUses, item: Node, scope: Scope | undefined) =>
-  item['class'] === 'FUNCTION' ? [] : originsOf(walk.origins, item, scope).map(({ written }) => written);
+  item['class'] === 'FUNCTION' && withoutSpelling(item) === item
+    ? []
+    : spelledIn(walk, item, scope).map(({ written }) => written);
+
+/** The fields that an expression is, or the other spelling of. */
+function spelledIn({ origins }: AlikeUses, node: Node, scope: Scope | undefined): Omit<TextGroup, 'column'>[] {
+  const inner = withoutSpelling(node, 1);
+  const spelled = (x: string, one: Node = node): string =>
+    one === inner ? x : `${foldName(textOf(one['function_name']))}(${spelled(x, nodesOf(one['children'])[0])})`;
+  return originsOf(origins, inner, scope).map((origin) => ({
+    ...origin,
+    written: spelled(origin.written),
+    of: inner === node ? undefined : spelled('v'),
+  }));
+}

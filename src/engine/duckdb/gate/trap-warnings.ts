@@ -126,8 +126,8 @@ function swappedBounds(node: Node): string | undefined {
 
 const TIME_TYPES = /^(?:DATE|TIMESTAMP(?:TZ| WITH TIME ZONE)?)$/;
 
-/** A literal of a number, or the text of one of a day. */
-function boundOf(node: unknown): number | string | undefined {
+/** A literal of a number, or the text of one of a day; undefined: it is something else. */
+export function boundOf(node: unknown): number | string | undefined {
   const isCast = isNode(node) && node['class'] === 'CAST' && TIME_TYPES.test(castType(node['cast_type']));
   const held = isCast ? node['child'] : node;
   const value = constantOf(held);

@@ -13,6 +13,7 @@ import {
   type WholeDay,
   type WholeDayUses,
 } from './day-uses.ts';
+import { type FanOut, type FanOutUses, noteFanOut } from './fan-out.ts';
 import {
   createOrigins,
   isAsked,
@@ -29,8 +30,9 @@ import {
 } from './field-origins.ts';
 import { type JoinedKeys, type KeyUses, noteJoined } from './joined-keys.ts';
 import { type JsonUse, type JsonUses, noteJsonOrdered } from './json-values.ts';
+import { type Measure, type MeasureUses, measuresOf, noteMeasure } from './measures.ts';
 import type { Scope } from './node-scopes.ts';
-import { type NotIn, type NullUses, noteNotIn } from './nulls.ts';
+import { type Blank, type NotIn, type NullUses, noteBlank, noteNotIn } from './nulls.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -90,6 +92,9 @@ export interface ValueUses {
   notIns: readonly NotIn[];
   wholeDays: readonly WholeDay[];
   joinedKeys: readonly JoinedKeys[];
+  fanOuts: readonly FanOut[];
+  measures: readonly Measure[];
+  blanks: readonly Blank[];
 }
 
 /** How often expressions, tables and subqueries are looked into. */
@@ -98,7 +103,15 @@ const LOOKS_MAX = 4_000;
 const ORDERS_MAX = 6;
 const IS_ORDER = /^COMPARE_(?:GREATERTHAN|LESSTHAN)/;
 
-export interface ValueWalk extends AlikeUses, CastUses, DayUses, KeyUses, NullUses, WholeDayUses {
+export interface ValueWalk
+  extends AlikeUses,
+    CastUses,
+    DayUses,
+    FanOutUses,
+    KeyUses,
+    MeasureUses,
+    NullUses,
+    WholeDayUses {
   /** Whether an expression is text, though it is no field. */
   isText(node: unknown, scope: Scope | undefined): boolean;
   json: JsonUses | undefined;
@@ -126,6 +139,9 @@ const NOTES: readonly ((walk: ValueWalk, node: Node, scope: Scope | undefined) =
   noteNotIn,
   noteWholeDay,
   noteJoined,
+  noteFanOut,
+  noteMeasure,
+  noteBlank,
 ];
 
 const noneYet = () => ({
@@ -139,6 +155,9 @@ const noneYet = () => ({
   notIns: [],
   wholeDays: [],
   joinedKeys: [],
+  fanOuts: [],
+  measures: [],
+  blanks: [],
 });
 export const NO_USES: Omit<ValueUses, 'json'> = noneYet();
 
@@ -154,6 +173,8 @@ export function createValueUses(tree: Node, types: TimeTypes, json: JsonUses | u
     known: new Set(),
     apart: new Set(),
     beside: new Map(),
+    joins: new Map(),
+    choices: [],
   };
 }
 
@@ -181,6 +202,12 @@ export function valueUsesOf(walk: ValueWalk): Omit<ValueUses, 'json'> {
     notIns,
     wholeDays,
     joinedKeys: walk.joinedKeys.filter(isPlain),
+    fanOuts: walk.fanOuts,
+    measures: measuresOf(walk),
+    // Whoever asks for both means both.
+    blanks: walk.blanks.filter((one) =>
+      walk.blanks.every((two) => two.isNull === one.isNull || !isSameField(one, two)),
+    ),
   };
 }
 

@@ -1,10 +1,10 @@
 import { A_DAY } from '../../gate/day-uses.ts';
 import type { NotIn } from '../../gate/nulls.ts';
 import type { TextEquality } from '../../gate/text-alike.ts';
-import { alikeSql, differenceOf, plainSql, plainText } from '../../sql/invisible.ts';
+import { differenceOf, foldText, plainSql, plainText, spellingOf } from '../../sql/invisible.ts';
 import { quoteText } from '../../sql/names.ts';
 import { type Asked, type Look, otherText, type Question } from './look.ts';
-import { type Data, isAny, nearTexts, TEXT_CHARS_MAX } from './samples.ts';
+import { allValuesSql, type Data, isAny, nearTexts, rowsOf, TEXT_CHARS_MAX } from './samples.ts';
 
 /*
  * Values that look alike and are not the same: a text that no document has though some have nearly the same, and groups that
@@ -16,6 +16,7 @@ const EQUALITIES_MAX = 3;
 const GROUPS_MAX = 3;
 const TEXTS_MAX = 5;
 const SHOWN_MAX = 3;
+const PAIRS_MAX = 2;
 const ROWS_MAX = 5_000;
 
 /** Whether there are no rows, or one of zeros and NULLs, as of counts and sums of nothing. */
@@ -34,12 +35,13 @@ export const near: Look = ({ equalities }, { rows, values, data }) =>
     : [];
 
 /**
- * The same of an answer that is not empty, as far as its rows do not show that there are such texts. What only some of the first
- * documents have costs a look.
+ * The same of an answer that is not empty, as far as its rows do not show that there are such texts, and texts that it asks for and
+ * other spellings of which it leaves out. What only some of the first documents have costs a look.
  */
 export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
-  const isOpen = ({ isSeen, isNot, isSpelled }: TextEquality) => !isSpelled && (isNot || !(isSeen || isEmpty(rows)));
-  const fields = [...new Map(equalities.filter(isOpen).map((one) => [keyOf(one), one])).values()];
+  const isOpen = ({ isSeen, isNot }: TextEquality) => isNot || !isSeen;
+  const all = equalities.filter(({ isNot, isSpelled }) => !isSpelled && (isNot || !isEmpty(rows)));
+  const fields = [...new Map(all.map((one) => [keyOf(one), one])).values()];
   return fields.slice(0, EQUALITIES_MAX).map((field): Question => {
     const same = equalities.filter((one) => keyOf(one) === keyOf(field));
     const known = textsIn(same, values);
@@ -47,25 +49,60 @@ export const misspelt: Look = ({ equalities }, { rows, values, data }) => {
     const said: Question['said'] = async ([texts = []]) => {
       const there = new Set(texts.map(({ text }) => text));
       // Whoever writes both means both.
-      const others = new Set([...there].filter((text) => !known.includes(text)).map(nearText));
-      const beside = same.some(({ isNot }) => isNot) ? besideSaid(field.written, [...there], known) : undefined;
+      const others = [...there].filter((text) => !known.includes(text));
+      const nearOthers = new Set(others.map(nearText));
+      const isNone = same.some(({ isNot }) => isNot);
+      const beside = isNone ? besideSaid(field.written, there, known) : undefined;
       if (beside !== undefined) return beside;
-      const missing = [...asked].filter((text) => !there.has(text) && others.has(nearText(text)));
+      const missing = [...asked].filter((text) => !there.has(text) && nearOthers.has(nearText(text)));
       const isNowhere = async () => !(await isAny(field, `v IN (${missing.map(quoteText).join(', ')})`, data));
-      return missing.length > 0 && (await isNowhere()) ? nearSaid(field, missing, data) : undefined;
+      if (missing.length > 0 && (await isNowhere())) return nearSaid(field, missing, data);
+      return isNone ? undefined : spelledSaid(field, known, others, data);
     };
     return { kind: 'alike', samples: known.length === 0 ? [] : [{ field, types: [] }], said };
   });
 };
 
+/** Other spellings of texts that a field has to be, with how many documents have them. */
+async function spelledSaid(
+  field: TextEquality,
+  known: readonly string[],
+  others: readonly string[],
+  data: Data,
+): Promise<string | undefined> {
+  const sets = known
+    .filter((text) => text.trim() !== '')
+    .map((text) => [text, ...others.filter((other) => foldText(other) === foldText(text))])
+    .filter(({ length }) => length > 1);
+  const [first = [], ...more] = sets;
+  const [text = '', other = ''] = first;
+  const spelling = sets.length === 0 ? undefined : spellingOf(sets);
+  if (spelling === undefined) return undefined;
+  const found = sets.flatMap((set) => set.slice(1)).slice(0, SHOWN_MAX);
+  const sql = `SELECT v, count(*) FROM (${await allValuesSql(field, data)}) WHERE v IN (${found.map(quoteText).join(', ')}) GROUP BY v ORDER BY 2 DESC, v`;
+  const counts = (await rowsOf(data.connection, sql)).map(
+    ([one, count]) => `${quoteText(String(one))} (in ${Number(count).toLocaleString('en-US')})`,
+  );
+  const literal = quoteText(spelling.of(text));
+  const { written } = field;
+  const meant = `${spelling.sql(written)} ${more.length > 0 ? `IN (${literal}, …)` : `= ${literal}`}`;
+  return `${written} also has ${counts.join(', ')}, which is not ${quoteText(text)} (${differenceOf(text, other)}): ${meant} has ${counts.length > 1 ? 'them' : 'it'}, too.`;
+}
+
 /** Texts that look like those which a field has to be none of, and so stay. */
-function besideSaid(written: string, there: readonly string[], known: readonly string[]): string | undefined {
-  const own = new Map(known.map((text) => [plainText(text), text]));
-  const isOdd = (text: string) => (!PLAIN.test(text) || text.endsWith(' ')) && !known.includes(text);
-  const odd = there.find((text) => isOdd(text) && own.has(plainText(text)));
-  const other = odd === undefined ? undefined : own.get(plainText(odd));
+function besideSaid(written: string, there: ReadonlySet<string>, known: readonly string[]): string | undefined {
+  const own = new Map(known.map((text) => [foldText(text), text]));
+  const otherOf = (text: string) => {
+    const other = known.includes(text) ? undefined : own.get(foldText(text));
+    // One that no document has may be meant otherwise.
+    const isMeant = other !== undefined && (there.has(other) || plainText(other) === plainText(text));
+    return isMeant && other.trim() !== '' ? other : undefined;
+  };
+  const odd = [...there].find((text) => otherOf(text) !== undefined);
+  const other = odd === undefined ? undefined : otherOf(odd);
   if (odd === undefined || other === undefined) return undefined;
-  return `${written} also has ${quoteText(odd)}, which is not ${quoteText(other)} (${differenceOf(odd, other)}) and stays: ${alikeSql(written, [odd, other])} compares without that.`;
+  const sql = spellingOf([[odd, other]])?.sql(written);
+  return `${written} also has ${quoteText(odd)}, which is not ${quoteText(other)} (${differenceOf(odd, other)}) and stays: ${sql} compares without that.`;
 }
 
 const keyOf = ({ written, table }: TextEquality) => `${table.workspace}.${table.name} ${written}`;
@@ -161,28 +198,28 @@ async function nearSaid(equality: TextEquality, texts: readonly string[], data: 
 }
 
 function alikeSaid(written: string, texts: readonly string[]): string | undefined {
-  const [first, other] = firstAlike(texts) ?? [];
-  if (first === undefined || other === undefined) return undefined;
-  const all = texts.filter((text) => plainText(text) === plainText(first));
-  const pair = `${quoteText(first)} and ${quoteText(other)} (${differenceOf(first, other)})`;
-  return `Values of ${written} look alike and count as different: ${pair}. ${alikeSql(written, all)} makes them one.`;
+  const sets = setsAlike(texts);
+  const spelling = sets.length === 0 ? undefined : spellingOf(sets);
+  if (spelling === undefined) return undefined;
+  const pairs = new Map<string, string>();
+  for (const [first = '', other = ''] of sets) {
+    const difference = differenceOf(first, other);
+    if (!pairs.has(difference) && pairs.size < PAIRS_MAX)
+      pairs.set(difference, `${quoteText(first)} and ${quoteText(other)} (${difference})`);
+  }
+  return `Values of ${written} look alike and count as different: ${[...pairs.values()].join(', ')}. ${spelling.sql(written)} makes them one.`;
 }
 
-/** A text of plain characters without spaces around it, as nearly all are. */
-const PLAIN = /^[!-~][ -~]*$/;
-
-/** Two different texts that look alike, one of which has what is not seen. */
-function firstAlike(texts: readonly string[]): [string, string] | undefined {
-  const all = new Set(texts);
-  const odd = [...all].filter((text) => !PLAIN.test(text) || text.endsWith(' '));
-  const seen = new Map<string, string>();
-  for (const text of odd) {
-    const plain = plainText(text);
-    const other = seen.get(plain) ?? (plain !== text && all.has(plain) ? plain : undefined);
-    if (other !== undefined && other !== text) return [other, text];
-    seen.set(plain, text);
+/** Different texts that differ in their spelling only, together. */
+function setsAlike(texts: readonly string[]): string[][] {
+  const seen = new Map<string, string[]>();
+  for (const text of new Set(texts)) {
+    const folded = text === '' ? '' : foldText(text);
+    const same = seen.get(folded);
+    if (same === undefined) seen.set(folded, [text]);
+    else if (folded !== '') same.push(text);
   }
-  return undefined;
+  return [...seen.values()].filter(({ length }) => length > 1);
 }
 
 /** Answers that are empty for a NULL in what NOT IN (SELECT …) selects. */

@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 /** What a warning is about; of each a few are said. */
-export type Kind = 'alike' | 'null' | 'order' | 'lost' | 'time' | 'zone' | 'json' | 'farTime';
+export type Kind = 'alike' | 'null' | 'order' | 'lost' | 'time' | 'zone' | 'json' | 'fanOut' | 'sentinel' | 'farTime';
 
 /** What something that a statement does may have wrong, as its values will tell. */
 export interface Question {

@@ -1,14 +1,17 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near, nulls } from './alike.ts';
+import { blanks } from './blanks.ts';
 import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
+import { fanOuts } from './fan-outs.ts';
 import { farTimes } from './far-times.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { orders } from './orders.ts';
 import { fewTextsOf } from './samples.ts';
+import { sentinels } from './sentinels.ts';
 import { wholeDays } from './whole-days.ts';
 
 /**
@@ -19,7 +22,10 @@ const LOOKS: readonly Look[] = [
   near,
   misspelt,
   keys,
+  fanOuts,
+  sentinels,
   nulls,
+  blanks,
   alike,
   orders,
   lostByCasts,

@@ -145,10 +145,16 @@ export async function lostOf(field: TextField, type: string, { connection, viewO
 /** Documents of which one is looked for whose field meets a condition, where there are too many to look at all. */
 export const SOUGHT_ROWS = 200_000;
 
+/** The SELECT of a field's values as `v`, of all documents, or of `SOUGHT_ROWS` where there are too many. */
+export async function allValuesSql(field: TextField, data: Data): Promise<string> {
+  const isAll = (await fewDocuments(field, data)) !== undefined;
+  return valuesSql(field, data.viewOf(field.table), isAll ? undefined : SOUGHT_ROWS);
+}
+
 /** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of more. */
 export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
-  const isAll = rows === undefined && (await fewDocuments(field, data)) !== undefined;
-  const values = valuesSql(field, data.viewOf(field.table), isAll ? undefined : (rows ?? SOUGHT_ROWS));
+  const values =
+    rows === undefined ? await allValuesSql(field, data) : valuesSql(field, data.viewOf(field.table), rows);
   return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 

@@ -1,0 +1,115 @@
+import type { FanOut, JoinedSource, JoinLink } from '../../gate/fan-out.ts';
+import { ID_COLUMN, quoteName, quoteText } from '../../sql/names.ts';
+import type { Look } from './look.ts';
+import { type Data, fieldSql, ROWS_MAX, rowsOf, SOUGHT_ROWS } from './samples.ts';
+
+/*
+ * Aggregates over one side of a join that count a document once for each match: whether one has several tells the other side.
+ */
+
+export const fanOuts: Look = ({ fanOuts: all }, { data }) =>
+  all.map((one) => ({ kind: 'fanOut', samples: [], said: () => fanOutSaid(one, data) }));
+
+/** What to say, if a row of the source meets several of another one that the statement names behind it. */
+async function fanOutSaid(one: FanOut, data: Data): Promise<string | undefined> {
+  const { sources } = one;
+  const met = new Set([one.of]);
+  const many = new Map<number, { keys: number; most: number }>();
+  for (let isMore = true; isMore; ) {
+    isMore = false;
+    for (const at of sources.keys()) {
+      const links = met.has(at) ? [] : linksTo(one, at, met);
+      // What more is joined may tell its rows apart.
+      if (links.length === 0 || many.get(at)?.keys === links.length) continue;
+      const most = await mostOf(one, at, links, data);
+      if (most > 1) many.set(at, { keys: links.length, most });
+      else {
+        many.delete(at);
+        met.add(at);
+        isMore = true;
+      }
+    }
+    // The source that has a list is there once for each of its items.
+    const owner = [...met].map((at) => sources[at]?.list?.of).find((of) => of !== undefined && !met.has(of));
+    if (owner !== undefined) {
+      met.add(owner);
+      isMore = true;
+    }
+  }
+  const [found] = [...many].filter(([at]) => at > one.of && !met.has(at)).sort(([a], [b]) => a - b);
+  const [own, other] = [sources[one.of], sources[found?.[0] ?? -1]];
+  return own && other && found ? saidOf(one, own, other, found[1].most) : undefined;
+}
+
+/** What decides which rows of a source are put to one of those that are met; none: nothing that is known. */
+function linksTo({ sources, links }: FanOut, at: number, met: ReadonlySet<number>): readonly JoinLink[] {
+  const own = links.filter(({ of, with: others }) => of === at && others.every((other) => met.has(other)));
+  const { list } = sources[at] ?? {};
+  return own.some((link) => link.with.length > 0) || (list !== undefined && met.has(list.of))
+    ? list === undefined
+      ? own
+      : [...own, { of: at, paths: [], with: [list.of], same: undefined }]
+    : [];
+}
+
+/** How many rows of a source, at most, are put to one row of those that are met: 1 for what is not known. */
+async function mostOf(one: FanOut, at: number, links: readonly JoinLink[], data: Data): Promise<number> {
+  const { table, list } = one.sources[at] ?? {};
+  if (list !== undefined) return mostItems(list, links, data);
+  if (table === undefined || links.some(({ paths }) => isId(paths) && table.kind === 'collection')) return 1;
+  const view = data.viewOf(table);
+  const joined = links.filter((link) => link.with.length > 0);
+  const keys = joined.flatMap(({ paths }) => paths).map(pathSql);
+  const all = [...new Set([...keys, ...links.flatMap(({ paths }) => paths).map(pathSql)])];
+  const [[rows] = []] = await rowsOf(data.connection, `SELECT count(*) FROM ${view}`);
+  const limit = Number(rows ?? 0) > SOUGHT_ROWS ? ` LIMIT ${SOUGHT_ROWS}` : '';
+  const columns = all.map((sql, place) => `${sql} AS k${place}`).join(', ');
+  const isThere = keys.map((_, place) => `k${place} IS NOT NULL`).join(' AND ');
+  const some = `SELECT ${all.map((_, place) => `k${place}`).join(', ')}, count(*) AS n FROM (SELECT ${columns} FROM ${view}${limit}) WHERE ${isThere} GROUP BY ALL HAVING n > 1`;
+  const [[most] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${some})`);
+  const own = one.sources[one.of]?.table;
+  if (Number(most ?? 1) < 2 || own === undefined) return Number(most ?? 1);
+  // Keys that come twice, and that nothing is put to.
+  const pairs = joined.flatMap(({ paths: [path], same, with: [of] }) =>
+    of === one.of && same !== undefined && path !== undefined ? [[pathSql(path), pathSql(same)] as const] : [],
+  );
+  if (pairs.length === 0) return Number(most);
+  const theirs = pairs.map(([sql]) => `CAST(k${all.indexOf(sql)} AS VARCHAR)`).join(', ');
+  const ours = pairs.map(([, sql]) => `CAST(${sql} AS VARCHAR)`).join(', ');
+  const isMet = `(${theirs}) IN (SELECT (${ours}) FROM ${data.viewOf(own)} LIMIT ${SOUGHT_ROWS})`;
+  const [[met] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${some}) WHERE ${isMet}`);
+  return Number(met ?? 1);
+}
+
+const isId = (paths: JoinLink['paths']) => paths.length === 1 && paths[0]?.length === 1 && paths[0][0] === ID_COLUMN;
+
+/** How many items of a list, at most, are the same in what chooses among them. */
+async function mostItems(
+  { field: { table, path } }: NonNullable<JoinedSource['list']>,
+  links: readonly JoinLink[],
+  data: Data,
+): Promise<number> {
+  const tellers = links.flatMap(({ paths }) => paths).map((steps) => `v${stepsSql(steps)}`);
+  const lists = `SELECT row_number() OVER () AS r, v AS l FROM (${fieldSql(path, data.viewOf(table), ROWS_MAX)})`;
+  const counts =
+    tellers.length === 0
+      ? `SELECT len(l) AS n FROM (${lists})`
+      : `SELECT count(*) AS n FROM (SELECT r, unnest(l) AS v FROM (${lists})) GROUP BY r, ${tellers.join(', ')}`;
+  const [[most] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${counts})`);
+  return Number(most ?? 1);
+}
+
+const stepsSql = (steps: readonly string[]) => steps.map((step) => `[${quoteText(step)}]`).join('');
+const pathSql = ([first = '', ...steps]: readonly string[]) => `${quoteName(first)}${stepsSql(steps)}`;
+
+function saidOf({ call, written }: FanOut, own: JoinedSource, other: JoinedSource, most: number): string {
+  const value = written ?? '…';
+  const what = own.table !== undefined ? 'document' : own.list !== undefined ? 'item' : 'row';
+  const each = `${call}(${value}) counts one ${what} of ${own.name} once for each of its matches in ${other.name} (up to ${most.toLocaleString('en-US')})`;
+  if (own.table === undefined) return `${each}: put its ${call} into a query of its own, before the join.`;
+  const id = `${own.name}.${ID_COLUMN}`;
+  const column = value.slice(value.startsWith(`${own.name}.`) ? own.name.length + 1 : 0);
+  return call === 'count'
+    ? `${each}: count(DISTINCT ${id}) counts it once.`
+    : `${each}: ${call}(${column}) FROM (SELECT DISTINCT ${id}, ${written === undefined ? '' : `${written}, `}… FROM …) takes it once.`;
+}
