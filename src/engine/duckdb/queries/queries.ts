@@ -239,9 +239,10 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
       (await runStatement(connection, opened, reading, signal));
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(keyOf(sql), opened);
-    const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
+    const { reads, tables, valueUses } = opened.passed;
+    const strays = await strayWarnings(connection, names, reads, withBehind(tables), valueUses.orders);
     const asked = { ...read, sql, values, data: dataOf(names, connection) };
-    const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
+    const ofValues = await orNothing(turn, () => lookAt(valueUses, asked));
     const warnings = [...statementWarnings(opened, request.parameters), ...ofValues, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
