@@ -93,6 +93,21 @@ test.each([
   expect(await warningsOf(sql)).toEqual([]);
 });
 
+test.each([
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE amount NOT LIKE '%,%'", false],
+  [
+    'SELECT count(TRY_CAST(amount AS DOUBLE)) AS n FROM rare r WHERE length(r.amount) BETWEEN 1 AND 2 AND r.word IS NOT NULL',
+    false,
+  ],
+  ['SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE TRY_CAST(amount AS DOUBLE) < 50', true],
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE amount LIKE '%,%' OR word = 'x'", true],
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE word = 'x'", true],
+  ['SELECT TRY_CAST(amount AS DOUBLE) AS v FROM rare WHERE v < 50', true],
+  ["SELECT (SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare) FROM rare WHERE amount = '1'", true],
+])('values that WHERE leaves out are not lost: %s', async (sql, isTold) => {
+  expect((await warningsOf(sql)).join()).toMatch(isTold ? /^1 value of amount/ : /^$/);
+});
+
 test('what a cast of an expression makes another number', async () => {
   await engine.commit([
     { do: 'createCollection', table: 'm', workspace: 'commons', name: 'money', recognizeTimes: false },

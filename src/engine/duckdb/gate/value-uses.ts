@@ -50,6 +50,8 @@ import { type TimeTypes, typeOf } from './time-types.ts';
 export interface TextField extends Place {
   /** What is taken of a value that is called `v`, as SQL; undefined: the value. */
   of?: string | undefined;
+  /** What stands behind FROM for the rows whose values count, as SQL; undefined: all of the table. */
+  from?: string | undefined;
 }
 
 /**

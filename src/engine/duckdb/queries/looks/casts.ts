@@ -8,6 +8,7 @@ import { hasDigit, nullsSaid, readingFor } from '../../sql/corrections/readings.
 import { hasShortYear } from '../../sql/corrections/times.ts';
 import { isMissing } from '../../sql/missing.ts';
 import { quoteText } from '../../sql/names.ts';
+import { rowsWithoutTries } from '../../sql/own-rows.ts';
 import type { Look } from './look.ts';
 import { readingOf } from './readings.ts';
 import { type Data, type Lost, lostOf, otherNumber, type Sample, sampled } from './samples.ts';
@@ -19,9 +20,9 @@ import { type Data, type Lost, lostOf, otherNumber, type Sample, sampled } from 
 const CASTS_MAX = 3;
 const SHOWN_CHARS = 40;
 
-const fieldsIn = ({ sources, of }: TextCast): TextField[] =>
+const fieldsOf = ({ sources, of }: TextCast): TextField[] =>
   sources.fields.filter(isText).map((field) => (of === undefined ? field : { ...field, of }));
-const textsIn = (cast: TextCast): Sample[] => fieldsIn(cast).map((field) => ({ field, types: [cast.type] }));
+const textsIn = (cast: TextCast): Sample[] => fieldsOf(cast).map((field) => ({ field, types: [cast.type] }));
 /** What a cast is made of that is to be read in another way: the field, if functions change no more than its spelling. */
 const readIn = ({ written, type, of, sources }: TextCast): Cast => ({
   operand: of === undefined ? written : (sources.fields[0]?.written ?? written),
@@ -29,29 +30,31 @@ const readIn = ({ written, type, of, sources }: TextCast): Cast => ({
 });
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; nothing of words. */
-export const lostByCasts: Look = ({ casts }, { data }) =>
-  casts
-    .filter(({ isTry, isAsked }) => isTry && !isAsked)
-    .slice(0, CASTS_MAX)
-    .map((cast) => ({
-      kind: 'lost',
-      samples: textsIn(cast),
-      async said(texts) {
-        const { written: operand, type, sources } = cast;
-        const how = () => howToRead(readIn(cast), sources, data, true);
-        for (const values of texts.map((some) => some.map(sampled))) {
-          const lost = values.filter((one) => !one.isRead && hasDigit(one));
-          if (isTime(type) && lost.some(({ text }) => hasShortYear(text))) return undefined;
-          if (lost.length > 0) return `${nullsSaid({ operand, type }, values, lost)}.${await how()}`;
-        }
-        for (const [at, field] of fieldsIn(cast).entries()) {
-          // Of a field of words none is a number.
-          const lost = texts[at]?.some(hasDigit) ? await lostOf(field, type, data) : undefined;
-          if (lost !== undefined && lost.count > 0) return `${rareSaid(operand, lost)}.${await how()}`;
-        }
-        return undefined;
-      },
-    }));
+export const lostByCasts: Look = ({ casts }, { data, ran }) => {
+  const tried = casts.filter(({ isTry, isAsked }) => isTry && !isAsked).slice(0, CASTS_MAX);
+  // Those that WHERE leaves out are not lost by a cast.
+  const from = tried.length > 0 ? rowsWithoutTries(ran) : undefined;
+  const fieldsIn = (cast: TextCast) => fieldsOf(cast).map((field) => ({ ...field, from }));
+  return tried.map((cast) => ({
+    kind: 'lost',
+    samples: fieldsIn(cast).map((field) => ({ field, types: [cast.type] })),
+    async said(texts) {
+      const { written: operand, type, sources } = cast;
+      const how = () => howToRead(readIn(cast), sources, data, true);
+      for (const values of texts.map((some) => some.map(sampled))) {
+        const lost = values.filter((one) => !one.isRead && hasDigit(one));
+        if (isTime(type) && lost.some(({ text }) => hasShortYear(text))) return undefined;
+        if (lost.length > 0) return `${nullsSaid({ operand, type }, values, lost)}.${await how()}`;
+      }
+      for (const [at, field] of fieldsIn(cast).entries()) {
+        // Of a field of words none is a number.
+        const lost = texts[at]?.some(hasDigit) ? await lostOf(field, type, data) : undefined;
+        if (lost !== undefined && lost.count > 0) return `${rareSaid(operand, lost)}.${await how()}`;
+      }
+      return undefined;
+    },
+  }));
+};
 
 function rareSaid(operand: string, { texts, count, documents }: Lost): string {
   const [first = '', second] = texts.filter((text) => hasDigit({ text }));

@@ -113,9 +113,9 @@ const ALL_ROWS_MAX = 200_000;
 const LOST_MAX = 100;
 
 /** How many documents there are, if these are so few that all are looked at; undefined: more, or of lists. */
-async function fewDocuments({ table, path }: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
-  if (path.includes(ITEM)) return undefined;
-  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${viewOf(table)}`);
+async function fewDocuments(field: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
+  if (field.path.includes(ITEM)) return undefined;
+  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${fromOf(field, viewOf)}`);
   const documents = Number(count ?? 0);
   return documents === 0 || documents > ALL_ROWS_MAX ? undefined : documents;
 }
@@ -135,7 +135,7 @@ export async function lostOf(field: TextField, type: string, { connection, viewO
   const documents = field.of === undefined ? await fewDocuments(field, { connection, viewOf }) : undefined;
   if (documents === undefined) return undefined;
   const lost = `v IS NOT NULL AND TRY_CAST(v AS ${engineType(type)}) IS NULL`;
-  const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, viewOf(field.table))}) WHERE ${lost} GROUP BY ALL`;
+  const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, fromOf(field, viewOf))}) WHERE ${lost} GROUP BY ALL`;
   const sql = `SELECT v, sum(n) FILTER (WHERE d) OVER () FROM (${texts}) ORDER BY d DESC, v LIMIT ${LOST_MAX}`;
   const rows = await rowsOf(connection, sql);
   if (rows.length === 0) return undefined;
@@ -148,7 +148,7 @@ export const SOUGHT_ROWS = 200_000;
 /** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of more. */
 export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
   const isAll = rows === undefined && (await fewDocuments(field, data)) !== undefined;
-  const values = valuesSql(field, data.viewOf(field.table), isAll ? undefined : (rows ?? SOUGHT_ROWS));
+  const values = valuesSql(field, fromOf(field, data.viewOf), isAll ? undefined : (rows ?? SOUGHT_ROWS));
   return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
@@ -190,7 +190,7 @@ async function readTexts(
       (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
     );
     const columns = [at, `v[:${TEXT_CHARS_MAX}]`, ...reads, ...Array<string>(most - reads.length).fill('NULL')];
-    const values = valuesSql(field, view(field.table), rows);
+    const values = valuesSql(field, fromOf(field, view), rows);
     const from =
       within === undefined
         ? values
@@ -203,6 +203,8 @@ async function readTexts(
     found[Number(at)]?.push({ text: String(text), reads: reads.map((one) => one === true) });
   return found;
 }
+
+const fromOf = ({ from, table }: TextField, viewOf: Data['viewOf']) => from ?? viewOf(table);
 
 /** The SELECT of what is read of a field's values as `v`. */
 function valuesSql({ path, of }: TextField, view: string, rows?: number): string {
