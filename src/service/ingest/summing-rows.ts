@@ -2,7 +2,7 @@ import { counted } from '../../contract/in-words.ts';
 import { cut, inQuotes } from '../../contract/text.ts';
 import { OWN_FIELDS } from './field-mappings.ts';
 import type { SeenRow, SeenRows, TableNote } from './seen-rows.ts';
-import { hasTotalWord, isTotal } from './total-words.ts';
+import { hasSumWord, hasTotalWord, isTotal } from './total-words.ts';
 
 /*
  * Rows that sum up others, and lines behind the last row: sums and counts take them for rows. They lack what all other rows
@@ -19,7 +19,7 @@ export function summingNote({ names, first, last = [], rows: all, place }: SeenR
   const end = first.at(-1)?.at ?? 0;
   const rows = [...first, ...last.filter(({ at }) => at > end)];
   const table = tableOf(names.length, rows);
-  const found = new Set(rowsThatSum(rows, table));
+  const found = new Set(rowsThatSum(rows, { ...table, isWhole: rows.length === all }));
   for (const row of endingRows(last, found, table)) found.add(rows.find(({ at }) => at === row.at) ?? row);
   if (found.size === 0) return undefined;
   const some = rows.filter((row) => found.has(row));
@@ -71,7 +71,7 @@ const filledIn = ({ forms }: SeenRow) => forms.reduce((sum, form) => sum + Numbe
 const hasWord = ({ cells, forms }: SeenRow) => cells.some((cell, at) => forms[at] === 'text' && hasTotalWord(cell));
 const isPoor = ({ forms }: SeenRow, { always }: Table) => always.some((at) => forms[at] === undefined);
 
-function rowsThatSum(rows: readonly SeenRow[], table: Table): SeenRow[] {
+function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean }): SeenRow[] {
   if (!rows.some((row) => isPoor(row, table) || hasWord(row))) return [];
   const above = [new Sums(), new Sums()];
   const [sinceLast] = above;
@@ -83,7 +83,9 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table): SeenRow[] {
     const isLast = index === rows.length - 1;
     const isSum =
       (isLast && isTotal(row.cells[0] ?? '')) ||
-      (isPoor(row, table) ? isSaid || isSumOf(row, numbers, table, above) : isSaid && areSums(numbers, above));
+      (isPoor(row, table)
+        ? (isSaid && !(table.isWhole && isNoSum(row, numbers, above))) || isSumOf(row, numbers, table, above)
+        : isSaid && areSums(numbers, above));
     const isWeak = !isSum && isSaid && areSums(numbers, above, 1);
     if (isWeak) weak.push(row);
     if (isSum || isWeak) sinceLast?.clear();
@@ -100,6 +102,12 @@ type Numbers = readonly (readonly [at: number, value: number])[];
 /** Whether all numbers of a row are sums of those above it, and it has no text of its own, or several such. */
 function isSumOf({ forms }: SeenRow, numbers: Numbers, { texts }: Table, above: readonly Sums[]): boolean {
   return (numbers.length > 1 || texts.every((at) => forms[at] === undefined)) && areSums(numbers, above);
+}
+
+/** Whether a row whose word says that it is a sum has no number that is near to one: it may be a name, such as a brand's. */
+function isNoSum({ cells, forms }: SeenRow, numbers: Numbers, above: readonly Sums[]): boolean {
+  const isOfSum = cells.some((cell, at) => forms[at] === 'text' && hasSumWord(cell));
+  return isOfSum && !above.some((sums) => sums.mayBe(numbers));
 }
 
 /** Whether numbers are sums of so many rows, or more. */
@@ -122,6 +130,15 @@ class Sums {
     this.#sums.clear();
   }
 
+  /** Whether one of them is about a sum, or nothing is known that it could be the sum of. */
+  mayBe(numbers: Numbers): boolean {
+    const isNear = ([at, value]: Numbers[number]) => {
+      const sum = this.#sums.get(at) ?? 0;
+      return Math.abs(sum - value) <= NEARLY * Math.max(Math.abs(sum), Math.abs(value));
+    };
+    return this.#rows === 0 || numbers.some(isNear);
+  }
+
   are(numbers: Numbers, least: number): boolean {
     return (
       this.#rows >= least && numbers.every(([at, value]) => Math.abs((this.#sums.get(at) ?? 0) - value) < TOLERANCE)
@@ -130,6 +147,8 @@ class Sums {
 }
 
 const TOLERANCE = 0.005;
+/** Sums that were rounded, or are of a row more or less. */
+const NEARLY = 0.05;
 const PLAIN = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 const DECIMAL_COMMA = /^[+-]?\d{1,3}(?:\.?\d{3}){0,4},\d{1,4}$/;
 const THOUSANDS = /^[+-]?\d{1,3}(?:,\d{3}){1,4}(?:\.\d{1,4})?$/;
