@@ -139,6 +139,53 @@ test('what a cast of an expression makes another number', async () => {
     expect(await warningsOf(`SELECT sum(${right}) FROM money`)).toEqual([]);
 });
 
+test('what a unit leaves in a number, and units that differ', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'q', workspace: 'commons', name: 'lots', recognizeTimes: false },
+  ]);
+  const lots = Array.from({ length: 40 }, (_, n) =>
+    doc(`${n}`, {
+      either: `Rs. ${n < 2 ? 500 : `${n},500`}`,
+      about: `approx. ${n + 5} kg`,
+      area: `${n + 50} m2`,
+      land: n % 10 === 0 ? `${n} ha` : `${n}.5 km²`,
+      amount: `${['€', '$', '£'][n % 3]}${n * 7 + 100}.00`,
+      kept: `$${n}.50`,
+    }),
+  );
+  await engine.addDocuments('q', lots);
+  const kept = (field: string) => `regexp_replace(${field}, '[^0-9.]', '', 'g')`;
+  const sum = (field: string) => `SELECT sum(CAST(${kept(field)} AS DOUBLE)) FROM lots`;
+  const read = (field: string) =>
+    `CAST(${kept(`regexp_extract(${field}, '[+-]?[0-9][0-9., ]*')`).replace('.]', '.+-]')} AS DOUBLE)`;
+  for (const [field, wrong, right, value] of [
+    ['about', "0.5 of 'approx. 5 kg'", 5, 980],
+    ['area', "502 of '50 m2'", 50, 2_780],
+  ] as const) {
+    expect(await warningsOf(sum(field))).toEqual([`${kept(field)} makes ${wrong}: ${read(field)} makes ${right}.`]);
+    const { rows } = await engine.query({ sql: `SELECT sum(${read(field)}) FROM lots` });
+    expect(rows).toEqual([[value]]);
+    expect(await warningsOf(`SELECT sum(${read(field)}) FROM lots`)).toEqual([]);
+  }
+  const ways = `makes 0.5 of 'Rs. 500'. If a comma parts thousands: ${read('either')}; if it is the decimal point: `;
+  expect(await warningsOf(sum('either'))).toEqual([expect.stringContaining(ways)]);
+  for (const [field, such] of [
+    ['land', "'0 ha', '1.5 km²'"],
+    ['amount', "'€100.00', '$107.00', '£114.00'"],
+  ] as const) {
+    const said = `${field} is in several units, such as ${such}, and ${kept(field)} leaves them out`;
+    expect(await warningsOf(sum(field))).toEqual([expect.stringContaining(said)]);
+    expect(await warningsOf(`${sum(field)} WHERE ${field} IS NOT NULL`)).toEqual([expect.stringContaining(said)]);
+  }
+  for (const right of [
+    sum('kept'),
+    `${sum('land')} WHERE land LIKE '%ha'`,
+    `SELECT regexp_replace(amount, '[0-9., +-]+', '', 'g'), sum(CAST(${kept('amount')} AS DOUBLE)) FROM lots GROUP BY 1`,
+    `SELECT sum(CAST(${kept('land')} AS DOUBLE) * if(land[-2:] = 'ha', 0.01, 1)) FROM lots`,
+  ])
+    expect([right, await warningsOf(right)]).toEqual([right, []]);
+});
+
 test('of what few documents have, all are counted', async () => {
   const documents = (ROWS + 2).toLocaleString('en-US');
   expect(await warningsOf('SELECT sum(TRY_CAST(amount AS DOUBLE)) FROM rare')).toEqual([

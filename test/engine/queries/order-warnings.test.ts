@@ -82,6 +82,8 @@ function orderOf(n: number) {
     size: `${(n % 40) * 25}.5 ${['GB', 'MB', 'KB'][n % 3] ?? ''}`,
     weight: n % 10 === 1 ? 'unknown' : `${n} kg`,
     followers: n % 5 === 0 ? `${n}M` : `${n}`,
+    land: n % 10 === 0 ? `${n} ha` : `${n}.5 km²`,
+    flat: `${n + 50} m2`,
     place: `${n % 20}th`,
     seat: `${n}${'ABCDEF'[n % 6] ?? ''}`,
     file: `img${n}`,
@@ -255,6 +257,11 @@ test.each([
   ['max(hour)', "As a time of day: CAST(strptime(hour, '%I:%M %p') AS TIME)."],
   ['max(size)', "Units differ (GB, MB, KB): CAST(regexp_replace(size, '[^0-9.+-]', '', 'g') AS DOUBLE) is the number"],
   ['max(weight)', "As a number: TRY_CAST(regexp_replace(weight, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
+  ['max(land)', "Units differ (ha, km²): CAST(regexp_replace(land, '[^0-9.+-]', '', 'g') AS DOUBLE) is the number"],
+  [
+    'max(flat)',
+    "As a number: CAST(regexp_replace(regexp_extract(flat, '[+-]?[0-9][0-9., ]*'), '[^0-9.+-]', '', 'g') AS DOUBLE).",
+  ],
   ['max(followers)', 'Units differ (M, none)'],
   ['max(place)', "As a number: CAST(regexp_replace(place, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
 ])('quantities: %s', async (item, said) => {
@@ -270,7 +277,7 @@ test.each([
 test.each([
   'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
   'SELECT max(title), max(phone), max(address), min(empty), max(lot) FROM orders',
-  'SELECT max(seat), max(file), max(ratio), max(film), max(street), max(hour24) FROM orders',
+  'SELECT max(seat), max(ratio), max(film), max(street), max(hour24) FROM orders',
   'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, address',
   "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.02.0' AND iso >= '2025-07-03'",
   'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',
@@ -402,6 +409,10 @@ test.each([
     'gate',
     "gate is text, ordered as text: 'A-109' comes before 'A-11'. By its number: CAST(regexp_extract(gate, '[0-9]+$') AS BIGINT).",
   ],
+  [
+    'file',
+    "file is text, ordered as text: 'img109' comes before 'img11'. By its number: CAST(regexp_extract(file, '[0-9]+$') AS BIGINT).",
+  ],
   ['sku', undefined],
   ['inv', undefined],
   ['several', undefined],
@@ -415,7 +426,7 @@ test.each([
   const { rows } = await engine.query({
     sql: `SELECT ${field} FROM orders ORDER BY ${sql.replace(/\.$/, '')} DESC LIMIT 1`,
   });
-  expect(rows[0]).toEqual([field === 'po' ? 'PO-1069' : 'A-119']);
+  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119' }[field] ?? 'A-119']);
 });
 
 test('what is known of the data is not told of others that came since', async () => {

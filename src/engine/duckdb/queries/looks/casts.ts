@@ -4,11 +4,12 @@ import { isText, type Sources } from '../../gate/field-origins.ts';
 import type { TextCast } from '../../gate/text-casts.ts';
 import type { TextField } from '../../gate/value-uses.ts';
 import { type Cast, isNumber, isTime } from '../../sql/corrections/casts.ts';
-import { hasDigit, nullsSaid, readingFor } from '../../sql/corrections/readings.ts';
+import { hasDigit, nullsSaid, readingFor, type UnitSeen, unitsThatDiffer } from '../../sql/corrections/readings.ts';
 import { hasShortYear } from '../../sql/corrections/times.ts';
 import { isMissing } from '../../sql/missing.ts';
 import { quoteText } from '../../sql/names.ts';
 import { rowsWithoutTries } from '../../sql/own-rows.ts';
+import { tokenList } from '../../sql/token-list.ts';
 import type { Look } from './look.ts';
 import { readingOf } from './readings.ts';
 import { type Data, type Lost, lostOf, otherNumber, type Sample, sampled } from './samples.ts';
@@ -101,7 +102,7 @@ export const thousands: Look = ({ casts }) =>
 const OTHER_NUMBER = /'\d+'|\\\d/;
 
 /** Casts of what functions make of the whole text of a number, which is another one then: without its sign, or its decimal comma. */
-export const misread: Look = ({ casts }, { data }) =>
+export const misread: Look = ({ casts }, { data, sql: asked }) =>
   casts
     .filter(({ type, of = '' }) => isNumber(type) && !OTHER_NUMBER.test(of))
     .filter((cast) => readIn(cast).operand !== cast.written)
@@ -113,14 +114,47 @@ export const misread: Look = ({ casts }, { data }) =>
         const { written, type, of = '', sources } = cast;
         const [field] = sources.fields;
         const values = texts.map(sampled);
+        const units = field === undefined ? [] : unitsThatDiffer(values);
+        if (field !== undefined && units.length > 0)
+          return knowsUnits(asked, cast, units) ? undefined : unitsSaid(field.written, written, units);
         const reading = readingFor({ operand: 'v', type }, values);
-        if (field === undefined || reading === 'right' || reading.sql === undefined) return undefined;
-        const other = await otherNumber(field, `TRY_CAST(${of} AS DOUBLE)`, triedSql(reading.sql), data);
+        if (field === undefined || reading === 'right') return undefined;
+        let other: Awaited<ReturnType<typeof otherNumber>>;
+        for (const sql of reading.sql === undefined ? (reading.either ?? []) : [reading.sql]) {
+          other = await otherNumber(field, `TRY_CAST(${of} AS DOUBLE)`, triedSql(sql), data);
+          // It may be meant so.
+          if (other === undefined) return undefined;
+        }
         const right = readingFor(readIn(cast), values);
         if (other === undefined || right === 'right') return undefined;
-        return `${written} makes ${other.one} of ${quoteText(cut(other.text, SHOWN_CHARS))}: ${right.sql} makes ${other.other}.`;
+        const made = `${written} makes ${other.one} of ${quoteText(cut(other.text, SHOWN_CHARS))}`;
+        return right.sql === undefined ? `${made}. ${right.ways}` : `${made}: ${right.sql} makes ${other.other}.`;
       },
     }));
+
+const UNITS_SHOWN = 4;
+
+function unitsSaid(operand: string, written: string, units: readonly UnitSeen[]): string {
+  const shown = units.slice(0, UNITS_SHOWN).map(({ example }) => quoteText(cut(example, SHOWN_CHARS)));
+  return `${operand} is in several units, such as ${shown.join(', ')}, and ${written} leaves them out, so its numbers have no sum and no order: regexp_replace(${operand}, '[0-9., +-]+', '', 'g') is the unit, to group by or to convert from.`;
+}
+
+/** Whether a statement names a unit, or does something else with the field than to cast it. */
+function knowsUnits(sql: string, { written, sources }: TextCast, units: readonly UnitSeen[]): boolean {
+  const plain = (text: string) =>
+    text
+      .replace(/\s+/g, ' ')
+      .replace(/ ?([(),]) ?/g, '$1')
+      .toLowerCase();
+  const isNamed = tokenList(sql).some(
+    ({ kind, text }) => kind === 'string' && units.some(({ unit }) => text.includes(unit)),
+  );
+  const name = sources.fields[0]?.path.at(-1)?.toLowerCase() ?? '';
+  const rest = plain(sql)
+    .replaceAll(plain(written), '')
+    .replace(/[\w."]+ is not null/g, '');
+  return isNamed || (name !== '' && rest.includes(name));
+}
 
 /** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */
 async function howToRead(cast: Cast, sources: Sources, data: Data, isTry: boolean): Promise<string> {
