@@ -139,6 +139,42 @@ test('what a cast of an expression makes another number', async () => {
     expect(await warningsOf(`SELECT sum(${right}) FROM money`)).toEqual([]);
 });
 
+test('what try_strptime and casts to lengths of time make NULL', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'k', workspace: 'commons', name: 'clocks', recognizeTimes: false },
+  ]);
+  const two = (n: number) => `${n}`.padStart(2, '0');
+  const clocks = Array.from({ length: 60 }, (_, n) =>
+    doc(`${n}`, {
+      day: n < 30 ? `${two((n % 28) + 1)}.${two((n % 12) + 1)}.2024` : `${two((n % 12) + 1)}/${two((n % 28) + 1)}/2024`,
+      took: n % 2 === 0 ? `1:${two(n)}:00` : `${n}:${two(n)}`,
+      begins: `${two(n % 24)}:05:00`,
+    }),
+  );
+  await engine.addDocuments('k', clocks);
+  const [ofDays = ''] = await warningsOf("SELECT count(try_strptime(day, '%m/%d/%Y')) FROM clocks");
+  expect(ofDays).toMatch(/^30 of the 60 values of day that were looked at become NULL, such as '01\.01\.2024' and /);
+  const days = / (try_strptime\(.*\)) reads them/.exec(ofDays)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT count(${days}) FROM clocks` })).rows).toEqual([[60]]);
+  const [ofLengths = ''] = await warningsOf(
+    'SELECT count(*) FROM clocks WHERE TRY_CAST(took AS INTERVAL) < INTERVAL 1 HOUR',
+  );
+  expect(ofLengths).toMatch(
+    /^took is text such as '1:01' and '1:00:00', and a cast takes '1:01' for hours and minutes\. As /,
+  );
+  const length = /As a length of time: (.*)\.$/.exec(ofLengths)?.[1] ?? '';
+  const { rows } = await engine.query({ sql: `SELECT count(*) FROM clocks WHERE ${length} < INTERVAL 1 HOUR` });
+  expect(rows).toEqual([[30]]);
+  for (const right of [
+    `SELECT count(${days}), count(TRY_CAST(begins AS TIME)), count(TRY_CAST(begins AS INTERVAL)) FROM clocks`,
+    "SELECT coalesce(try_strptime(day, '%m/%d/%Y'), try_strptime(day, '%d.%m.%Y')) FROM clocks",
+    "SELECT count(*) FROM clocks WHERE try_strptime(day, '%m/%d/%Y') IS NULL",
+    "SELECT if(day LIKE '%.%', try_strptime(day, '%d.%m.%Y'), try_strptime(day, '%m/%d/%Y')) FROM clocks",
+    "SELECT max(try_strptime(day, '%m/%d/%Y')) FROM clocks WHERE day LIKE '%/%'",
+  ])
+    expect([right, await warningsOf(right)]).toEqual([right, []]);
+});
+
 test('what a unit leaves in a number, and units that differ', async () => {
   await engine.commit([
     { do: 'createCollection', table: 'q', workspace: 'commons', name: 'lots', recognizeTimes: false },

@@ -4,6 +4,7 @@ import { isText, type Sources } from '../../gate/field-origins.ts';
 import type { TextCast } from '../../gate/text-casts.ts';
 import type { TextField } from '../../gate/value-uses.ts';
 import { type Cast, isNumber, isTime } from '../../sql/corrections/casts.ts';
+import { quantitiesIn } from '../../sql/corrections/quantities.ts';
 import { hasDigit, nullsSaid, readingFor, type UnitSeen, unitsThatDiffer } from '../../sql/corrections/readings.ts';
 import { hasShortYear } from '../../sql/corrections/times.ts';
 import { isMissing } from '../../sql/missing.ts';
@@ -12,7 +13,7 @@ import { rowsWithoutTries } from '../../sql/own-rows.ts';
 import { tokenList } from '../../sql/token-list.ts';
 import type { Look } from './look.ts';
 import { readingOf } from './readings.ts';
-import { type Data, type Lost, lostOf, otherNumber, type Sample, sampled } from './samples.ts';
+import { type Data, type Lost, lostOf, otherNumber, type Sample, type SeenText, sampled } from './samples.ts';
 
 /*
  * Casts of text that give something else than is meant, or NULL, for some of its values.
@@ -32,30 +33,59 @@ const readIn = ({ written, type, of, sources }: TextCast): Cast => ({
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; nothing of words. */
 export const lostByCasts: Look = ({ casts }, { data, ran }) => {
-  const tried = casts.filter(({ isTry, isAsked }) => isTry && !isAsked).slice(0, CASTS_MAX);
+  const toTell = casts.filter(({ isTry, isAsked }) => isTry && !isAsked).slice(0, CASTS_MAX);
   // Those that WHERE leaves out are not lost by a cast.
-  const from = tried.length > 0 ? rowsWithoutTries(ran) : undefined;
+  const from = toTell.length > 0 ? rowsWithoutTries(ran) : undefined;
   const fieldsIn = (cast: TextCast) => fieldsOf(cast).map((field) => ({ ...field, from }));
-  return tried.map((cast) => ({
+  return toTell.map((cast) => ({
     kind: 'lost',
-    samples: fieldsIn(cast).map((field) => ({ field, types: [cast.type] })),
+    samples: fieldsIn(cast).map((field) => ({ field, types: [cast.type], tried: cast.tried })),
     async said(texts) {
-      const { written: operand, type, sources } = cast;
-      const how = () => howToRead(readIn(cast), sources, data, true);
+      const { written: operand, type, sources, tried } = cast;
+      const how = async () =>
+        clockSaid(operand, type, texts.flat()) ?? (await howToRead(readIn(cast), sources, data, true));
       for (const values of texts.map((some) => some.map(sampled))) {
         const lost = values.filter((one) => !one.isRead && hasDigit(one));
-        if (isTime(type) && lost.some(({ text }) => hasShortYear(text))) return undefined;
+        if (isTime(type) && tried === undefined && lost.some(({ text }) => hasShortYear(text))) return undefined;
         if (lost.length > 0) return `${nullsSaid({ operand, type }, values, lost)}.${await how()}`;
       }
       for (const [at, field] of fieldsIn(cast).entries()) {
         // Of a field of words none is a number.
-        const lost = texts[at]?.some(hasDigit) ? await lostOf(field, type, data) : undefined;
+        const lost = texts[at]?.some(hasDigit) ? await lostOf(field, type, data, tried) : undefined;
         if (lost !== undefined && lost.count > 0) return `${rareSaid(operand, lost)}.${await how()}`;
       }
       return undefined;
     },
   }));
 };
+
+const SHORT_CLOCK = /^\d+:\d\d$/;
+const LONG_CLOCK = /^\d+:\d\d:\d\d/;
+
+/** Minutes and seconds beside hours, minutes and seconds, which a cast takes for hours and minutes. */
+export const clocks: Look = ({ casts }) =>
+  casts
+    .filter(({ type }) => /^interval$/i.test(type))
+    .slice(0, CASTS_MAX)
+    .map((cast) => ({
+      kind: 'time',
+      samples: textsIn(cast),
+      said(texts) {
+        const all = texts.flat().map(({ text }) => text.trim());
+        const [short, long] = [SHORT_CLOCK, LONG_CLOCK].map((form) => all.find((text) => form.test(text)));
+        if (short === undefined || long === undefined) return undefined;
+        const such = `${quoteText(short)} and ${quoteText(long)}`;
+        return `${cast.written}${TEXT_SUCH_AS}${such}, and a cast takes ${quoteText(short)} for hours and minutes.${clockSaid(cast.written, cast.type, texts.flat())}`;
+      },
+    }));
+
+/** What reads lengths of time, or times of a day; undefined: another type is meant. */
+function clockSaid(operand: string, type: string, texts: readonly SeenText[]): string | undefined {
+  if (isNumber(type) || isTime(type)) return undefined;
+  const present = texts.map(({ text }) => text.trim()).filter((text) => !isMissing(text));
+  const [scale] = quantitiesIn({ operand, present, hasMissing: present.length < texts.length });
+  return scale === undefined ? '' : ` ${scale.said}`;
+}
 
 function rareSaid(operand: string, { texts, count, documents }: Lost): string {
   const [first = '', second] = texts.filter((text) => hasDigit({ text }));
@@ -67,7 +97,7 @@ function rareSaid(operand: string, { texts, count, documents }: Lost): string {
 /** Which values of a field a cast takes for days of the first century. */
 export const shortYears: Look = ({ casts }, { data }) =>
   casts
-    .filter(({ type, isTry, isAsked }) => isTime(type) && !(isTry && isAsked))
+    .filter(({ type, tried, isTry, isAsked }) => isTime(type) && tried === undefined && !(isTry && isAsked))
     .slice(0, CASTS_MAX)
     .map((cast) => ({
       kind: 'time',

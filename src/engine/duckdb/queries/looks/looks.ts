@@ -1,6 +1,6 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near, nulls } from './alike.ts';
-import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
+import { clocks, lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { farTimes } from './far-times.ts';
@@ -26,6 +26,7 @@ const LOOKS: readonly Look[] = [
   thousands,
   misread,
   shortYears,
+  clocks,
   epochUnits,
   wholeDays,
   zones,

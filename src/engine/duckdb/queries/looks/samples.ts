@@ -56,6 +56,8 @@ export interface Sample {
   within?: string;
   /** Whether these are without the quotes that JSON has around a text. */
   isText?: boolean;
+  /** What reads a value `v` in place of a cast to the first type, as SQL. */
+  tried?: string | undefined;
   types: readonly string[];
 }
 
@@ -130,11 +132,16 @@ export interface Lost {
 }
 
 /** Which values of a field a cast to a type makes NULL; undefined: none, or there are too many documents to look at all. */
-export async function lostOf(field: TextField, type: string, { connection, viewOf }: Data): Promise<Lost | undefined> {
+export async function lostOf(
+  field: TextField,
+  type: string,
+  { connection, viewOf }: Data,
+  tried = `TRY_CAST(v AS ${engineType(type)})`,
+): Promise<Lost | undefined> {
   // What functions make of each value takes several times as long.
   const documents = field.of === undefined ? await fewDocuments(field, { connection, viewOf }) : undefined;
   if (documents === undefined) return undefined;
-  const lost = `v IS NOT NULL AND TRY_CAST(v AS ${engineType(type)}) IS NULL`;
+  const lost = `v IS NOT NULL AND ${tried} IS NULL`;
   const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, fromOf(field, viewOf))}) WHERE ${lost} GROUP BY ALL`;
   const sql = `SELECT v, sum(n) FILTER (WHERE d) OVER () FROM (${texts}) ORDER BY d DESC, v LIMIT ${LOST_MAX}`;
   const rows = await rowsOf(connection, sql);
@@ -185,9 +192,11 @@ async function readTexts(
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const most = Math.max(...samples.map(({ types }) => types.length));
-  const selects = samples.map(({ field, types, within, isText = false }, at) => {
-    const reads = types.map(
-      (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
+  const selects = samples.map(({ field, types, within, tried, isText = false }, at) => {
+    const reads = types.map((type) =>
+      tried === undefined
+        ? `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`
+        : `${tried} IS NOT NULL`,
     );
     const columns = [at, `v[:${TEXT_CHARS_MAX}]`, ...reads, ...Array<string>(most - reads.length).fill('NULL')];
     const values = valuesSql(field, fromOf(field, view), rows);
