@@ -77,12 +77,14 @@ interface Counted {
 
 /**
  * SQL for how many strays a table has by place: `place`; `json`, as the engine's `json_type`; `type`, which their text says
- * (`textTypeSql`); `"values"`, how many these are; `items`, of lists; and one of them, `example`.
+ * (`textTypeSql`); `"values"`, how many these are; `items`, of lists; one of them, `example`; and whether their texts differ
+ * in length, `uneven`.
  */
 export function strayCountsSql(table: string, counted: Counted = {}): string {
   const { condition, where = 'true', items = [], areTyped = true } = counted;
   return `(SELECT p AS place, json_type(v) AS json, ${areTyped ? textTypeSql('t') : 'NULL'} AS type, count(*) AS "values",
-    sum(CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END) AS items, any_value(CAST(v AS VARCHAR)) AS example
+    sum(CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END) AS items, any_value(CAST(v AS VARCHAR)) AS example,
+    min(length(CAST(v AS VARCHAR))) < max(length(CAST(v AS VARCHAR))) AS uneven
     FROM ${foldedStraysSql(`(FROM ${straysSql(table, condition)} WHERE ${where})`, items)} GROUP BY 1, 2, 3)`;
 }
 

@@ -69,11 +69,20 @@ export interface QueryRequest {
   signal?: AbortSignal | undefined;
 }
 
+/** The rows of one table that a statement reads. */
+export interface ReadRows {
+  /** What stands behind its FROM, and its WHERE, as they are written. */
+  from: string;
+  where: string;
+}
+
 export interface QueryOutcome {
   /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];
   /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
   aliases: string[];
+  /** Of a statement of one SELECT over one of these; undefined: it is another, or has no WHERE. */
+  readRows?: ReadRows | undefined;
   /** Their names are unique: the second `x` is `x_1`; if the result was to be kept, regardless of letter case. */
   columns: { name: string; type: string }[];
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */

@@ -5,6 +5,8 @@ import type { SeenRow } from './seen-rows.ts';
 export type Numbers = readonly (readonly [at: number, value: number])[];
 
 const TOLERANCE = 0.005;
+/** Sums that were rounded, or are of a row more or less. */
+const NEARLY = 0.05;
 /** Rows that sum up others behind which it is begun to sum, and each of those below may. */
 const STARTS_MAX = 50;
 /** Sums of so many numbers in one column are no chance, those of two are it in one column alone. */
@@ -77,6 +79,18 @@ export class RowSums {
         return { start, digits: Array.from(values, digitsOf).reduce((sum, digits) => sum + digits) };
     }
     return undefined;
+  }
+
+  /** Whether one of the numbers is about a sum, or nothing is known that it could be the sum of. */
+  mayBe(numbers: Numbers): boolean {
+    return this.#starts.some(
+      (start) =>
+        this.#rows === start.rows ||
+        numbers.some(([at, value]) => {
+          const { sum } = this.#since(start, at);
+          return Math.abs(sum - value) <= NEARLY * Math.max(Math.abs(sum), Math.abs(value));
+        }),
+    );
   }
 
   #since({ columns }: Start, at: number): Column {

@@ -4,7 +4,7 @@ import { balanceRows } from './balance-rows.ts';
 import { OWN_FIELDS } from './field-mappings.ts';
 import { type Numbers, numbersIn, RowSums } from './row-sums.ts';
 import type { SeenRow, SeenRows, TableNote } from './seen-rows.ts';
-import { hasTotalWord, isTotal } from './total-words.ts';
+import { hasSumWord, hasTotalWord, isTotal } from './total-words.ts';
 
 /*
  * Rows that sum up others, and lines behind the last row: sums and counts take them for rows. They lack what all other rows
@@ -26,7 +26,7 @@ export function summingNote(seen: SeenRows): TableNote | undefined {
   const end = first.at(-1)?.at ?? 0;
   const rows = [...first, ...last.filter(({ at }) => at > end)];
   const table = tableOf(names.length, rows);
-  const found = new Set(rowsThatSum(rows, table, isLoose));
+  const found = new Set(rowsThatSum(rows, { ...table, isWhole: rows.length === all }, isLoose));
   const balances = balanceRows(rows, found);
   for (const row of balances) found.add(row);
   const ending = isLoose ? [] : endingRows(last, found, table);
@@ -108,7 +108,7 @@ const filledIn = ({ forms }: SeenRow) => forms.reduce((sum, form) => sum + Numbe
 const hasWord = ({ cells, forms }: SeenRow) => cells.some((cell, at) => forms[at] === 'text' && hasTotalWord(cell));
 const isPoor = ({ forms }: SeenRow, { always }: Table) => always.some((at) => forms[at] === undefined);
 
-function rowsThatSum(rows: readonly SeenRow[], table: Table, isLoose: boolean): SeenRow[] {
+function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean }, isLoose: boolean): SeenRow[] {
   const sums = new RowSums();
   /** Sums of one row alone, which may be equal by chance. */
   const weak: SeenRow[] = [];
@@ -120,7 +120,8 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table, isLoose: boolean): 
     const isLast = index === rows.length - 1;
     const poor = isPoor(row, table);
     const start = isSaid || (poor && mayBeSum(row, numbers, table)) ? sums.startOf(numbers) : undefined;
-    const isSum = (isLast && isTotal(row.cells[0] ?? '')) || (poor && isSaid && !isLoose) || start !== undefined;
+    const isSaidAlone = poor && isSaid && !isLoose && !(table.isWhole && isNoSum(row, numbers, sums));
+    const isSum = (isLast && isTotal(row.cells[0] ?? '')) || isSaidAlone || start !== undefined;
     const weakStart = !isSum && isSaid ? sums.startOf(numbers, 1) : undefined;
     const byDigits = isSum || isSaid ? undefined : sums.startByDigits(numbers);
     if (weakStart !== undefined) weak.push(row);
@@ -139,6 +140,11 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table, isLoose: boolean): 
     ...weak.filter((row) => labels.has(labelKey(row))),
     ...(found.length + bare.length > 1 ? bare : []),
   ];
+}
+
+/** Whether a row whose word says that it is a sum has no number that is near to one: it may be a name, such as a brand's. */
+function isNoSum({ cells, forms }: SeenRow, numbers: Numbers, sums: RowSums): boolean {
+  return cells.some((cell, at) => forms[at] === 'text' && hasSumWord(cell)) && !sums.mayBe(numbers);
 }
 
 /** Whether a row has no text of its own, or several numbers: what all its numbers say is no chance then. */

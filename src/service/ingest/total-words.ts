@@ -21,6 +21,10 @@ export function hasTotalWord(cell: string | null): boolean {
   return WORDS.has(words[0] ?? '') || WORDS.has(words.at(-1) ?? '');
 }
 
+/** A word of a value that lies between the others. */
+const AVERAGE = /average|avg|mean|schnitt|mittel|moyenne|promedio/i;
+export const hasSumWord = (cell: string | null): boolean => hasTotalWord(cell) && !AVERAGE.test(cell ?? '');
+
 /** Whether a row that begins with this text seems to sum up others. */
 export const isTotal = (first: string) => first.length <= TOTAL_CHARS_MAX && TOTAL.test(first.trim());
 

@@ -17,8 +17,8 @@ const NAME = /"((?:[^"]|"")+)"/g;
  */
 export async function asideWarnings(
   ctx: CallContext,
-  { query }: SqlBody,
-  { collections }: Pick<QueryOutcome, 'collections'>,
+  { query, parameters }: SqlBody,
+  { collections, readRows }: Pick<QueryOutcome, 'collections' | 'readRows'>,
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const name of collections) {
@@ -29,6 +29,8 @@ export async function asideWarnings(
       const count = await countAside(ctx, collection, where);
       // Documents that came otherwise and are like them may be ordinary ones.
       if (count === 0 || count > most) continue;
+      const own = readRows && `${readRows.from} WHERE (${readRows.where})`;
+      if (own !== undefined && (await countedIn(ctx, `FROM ${own} AND NOT (${where})`, parameters)) === 0) continue;
       const [seem, them] = count === 1 ? ['seems', 'it'] : ['seem', 'them'];
       warnings.push(
         `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and the statement does not leave ${them} out: WHERE ${where}.`,
@@ -51,12 +53,21 @@ const COUNT_MS = 1_000;
 
 /** The documents of which a condition is not true. Zero, too, if they cannot be counted in time: the field may be gone. */
 export async function countAside(
-  { engine, caller, signal }: CallContext,
+  ctx: CallContext,
   { workspace, name }: CollectionRecord,
   where: string,
 ): Promise<number> {
-  const sql = `SELECT count(*) FROM ${quotedPath(workspace, name)} WHERE NOT (${where})`;
+  return (await countedIn(ctx, `FROM ${quotedPath(workspace, name)} WHERE NOT (${where})`)) ?? 0;
+}
+
+/** How many rows there are; undefined: they cannot be counted in time, or the SQL fails. */
+async function countedIn(
+  { engine, caller, signal }: CallContext,
+  from: string,
+  parameters: SqlBody['parameters'] = [],
+): Promise<number | undefined> {
   const either = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-  const answer = await engine.query({ sql, caller: caller.keyHash, signal: either }).catch(() => undefined);
-  return Number(answer?.rows[0]?.[0] ?? 0);
+  const request = { sql: `SELECT count(*) ${from}`, parameters, caller: caller.keyHash, signal: either };
+  const answer = await engine.query(request).catch(() => undefined);
+  return answer && Number(answer.rows[0]?.[0] ?? 0);
 }

@@ -93,6 +93,21 @@ test.each([
   expect(await warningsOf(sql)).toEqual([]);
 });
 
+test.each([
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE amount NOT LIKE '%,%'", false],
+  [
+    'SELECT count(TRY_CAST(amount AS DOUBLE)) AS n FROM rare r WHERE length(r.amount) BETWEEN 1 AND 2 AND r.word IS NOT NULL',
+    false,
+  ],
+  ['SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE TRY_CAST(amount AS DOUBLE) < 50', true],
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE amount LIKE '%,%' OR word = 'x'", true],
+  ["SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare WHERE word = 'x'", true],
+  ['SELECT TRY_CAST(amount AS DOUBLE) AS v FROM rare WHERE v < 50', true],
+  ["SELECT (SELECT count(TRY_CAST(amount AS DOUBLE)) FROM rare) FROM rare WHERE amount = '1'", true],
+])('values that WHERE leaves out are not lost: %s', async (sql, isTold) => {
+  expect((await warningsOf(sql)).join()).toMatch(isTold ? /^1 value of amount/ : /^$/);
+});
+
 test('what a cast of an expression makes another number', async () => {
   await engine.commit([
     { do: 'createCollection', table: 'm', workspace: 'commons', name: 'money', recognizeTimes: false },
@@ -122,6 +137,89 @@ test('what a cast of an expression makes another number', async () => {
     balance,
   ])
     expect(await warningsOf(`SELECT sum(${right}) FROM money`)).toEqual([]);
+});
+
+test('what try_strptime and casts to lengths of time make NULL', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'k', workspace: 'commons', name: 'clocks', recognizeTimes: false },
+  ]);
+  const two = (n: number) => `${n}`.padStart(2, '0');
+  const clocks = Array.from({ length: 60 }, (_, n) =>
+    doc(`${n}`, {
+      day: n < 30 ? `${two((n % 28) + 1)}.${two((n % 12) + 1)}.2024` : `${two((n % 12) + 1)}/${two((n % 28) + 1)}/2024`,
+      took: n % 2 === 0 ? `1:${two(n)}:00` : `${n}:${two(n)}`,
+      begins: `${two(n % 24)}:05:00`,
+    }),
+  );
+  await engine.addDocuments('k', clocks);
+  const [ofDays = ''] = await warningsOf("SELECT count(try_strptime(day, '%m/%d/%Y')) FROM clocks");
+  expect(ofDays).toMatch(/^30 of the 60 values of day that were looked at become NULL, such as '01\.01\.2024' and /);
+  const days = / (try_strptime\(.*\)) reads them/.exec(ofDays)?.[1] ?? '';
+  expect((await engine.query({ sql: `SELECT count(${days}) FROM clocks` })).rows).toEqual([[60]]);
+  const [ofLengths = ''] = await warningsOf(
+    'SELECT count(*) FROM clocks WHERE TRY_CAST(took AS INTERVAL) < INTERVAL 1 HOUR',
+  );
+  expect(ofLengths).toMatch(
+    /^took is text such as '1:01' and '1:00:00', and a cast takes '1:01' for hours and minutes\. As /,
+  );
+  const length = /As a length of time: (.*)\.$/.exec(ofLengths)?.[1] ?? '';
+  const { rows } = await engine.query({ sql: `SELECT count(*) FROM clocks WHERE ${length} < INTERVAL 1 HOUR` });
+  expect(rows).toEqual([[30]]);
+  for (const right of [
+    `SELECT count(${days}), count(TRY_CAST(begins AS TIME)), count(TRY_CAST(begins AS INTERVAL)) FROM clocks`,
+    "SELECT coalesce(try_strptime(day, '%m/%d/%Y'), try_strptime(day, '%d.%m.%Y')) FROM clocks",
+    "SELECT count(*) FROM clocks WHERE try_strptime(day, '%m/%d/%Y') IS NULL",
+    "SELECT if(day LIKE '%.%', try_strptime(day, '%d.%m.%Y'), try_strptime(day, '%m/%d/%Y')) FROM clocks",
+    "SELECT max(try_strptime(day, '%m/%d/%Y')) FROM clocks WHERE day LIKE '%/%'",
+  ])
+    expect([right, await warningsOf(right)]).toEqual([right, []]);
+});
+
+test('what a unit leaves in a number, and units that differ', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'q', workspace: 'commons', name: 'lots', recognizeTimes: false },
+  ]);
+  const lots = Array.from({ length: 40 }, (_, n) =>
+    doc(`${n}`, {
+      either: `Rs. ${n < 2 ? 500 : `${n},500`}`,
+      about: `approx. ${n + 5} kg`,
+      area: `${n + 50} m2`,
+      land: n % 10 === 0 ? `${n} ha` : `${n}.5 km²`,
+      amount: `${['€', '$', '£'][n % 3]}${n * 7 + 100}.00`,
+      kept: `$${n}.50`,
+    }),
+  );
+  await engine.addDocuments('q', lots);
+  const kept = (field: string) => `regexp_replace(${field}, '[^0-9.]', '', 'g')`;
+  const sum = (field: string) => `SELECT sum(CAST(${kept(field)} AS DOUBLE)) FROM lots`;
+  const read = (field: string) =>
+    `CAST(${kept(`regexp_extract(${field}, '[+-]?[0-9][0-9., ]*')`).replace('.]', '.+-]')} AS DOUBLE)`;
+  for (const [field, wrong, right, value] of [
+    ['about', "0.5 of 'approx. 5 kg'", 5, 980],
+    ['area', "502 of '50 m2'", 50, 2_780],
+  ] as const) {
+    expect(await warningsOf(sum(field))).toEqual([`${kept(field)} makes ${wrong}: ${read(field)} makes ${right}.`]);
+    const { rows } = await engine.query({ sql: `SELECT sum(${read(field)}) FROM lots` });
+    expect(rows).toEqual([[value]]);
+    expect(await warningsOf(`SELECT sum(${read(field)}) FROM lots`)).toEqual([]);
+  }
+  const ways = `makes 0.5 of 'Rs. 500'. If a comma parts thousands: ${read('either')}; if it is the decimal point: `;
+  expect(await warningsOf(sum('either'))).toEqual([expect.stringContaining(ways)]);
+  for (const [field, such] of [
+    ['land', "'0 ha', '1.5 km²'"],
+    ['amount', "'€100.00', '$107.00', '£114.00'"],
+  ] as const) {
+    const said = `${field} is in several units, such as ${such}, and ${kept(field)} leaves them out`;
+    expect(await warningsOf(sum(field))).toEqual([expect.stringContaining(said)]);
+    expect(await warningsOf(`${sum(field)} WHERE ${field} IS NOT NULL`)).toEqual([expect.stringContaining(said)]);
+  }
+  for (const right of [
+    sum('kept'),
+    `${sum('land')} WHERE land LIKE '%ha'`,
+    `SELECT regexp_replace(amount, '[0-9., +-]+', '', 'g'), sum(CAST(${kept('amount')} AS DOUBLE)) FROM lots GROUP BY 1`,
+    `SELECT sum(CAST(${kept('land')} AS DOUBLE) * if(land[-2:] = 'ha', 0.01, 1)) FROM lots`,
+  ])
+    expect([right, await warningsOf(right)]).toEqual([right, []]);
 });
 
 test('of what few documents have, all are counted', async () => {

@@ -65,6 +65,11 @@ function orderOf(n: number) {
     paid: `${n}`,
     release: `1.${n}.0`,
     version: `1.${two(n % 90)}.0`,
+    q: `Q${(n % 4) + 1} ${2020 + (n % 10)}`,
+    name_of_month: ['January', 'February', 'March', 'April'][n % 4] ?? '',
+    weekday: ['Mon', 'Tue', 'Wed', 'Thu'][n % 4] ?? '',
+    age: ['0-4', '5-9', '10-14', '100+'][n % 4] ?? '',
+    room: `P${n}`,
     city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
     cost: { '@cur': n % 2 === 0 ? 'EUR' : 'USD', '#text': n },
     prices: { [`k${n % 50}`]: n },
@@ -82,6 +87,8 @@ function orderOf(n: number) {
     size: `${(n % 40) * 25}.5 ${['GB', 'MB', 'KB'][n % 3] ?? ''}`,
     weight: n % 10 === 1 ? 'unknown' : `${n} kg`,
     followers: n % 5 === 0 ? `${n}M` : `${n}`,
+    land: n % 10 === 0 ? `${n} ha` : `${n}.5 km²`,
+    flat: `${n + 50} m2`,
     place: `${n % 20}th`,
     seat: `${n}${'ABCDEF'[n % 6] ?? ''}`,
     file: `img${n}`,
@@ -255,6 +262,11 @@ test.each([
   ['max(hour)', "As a time of day: CAST(strptime(hour, '%I:%M %p') AS TIME)."],
   ['max(size)', "Units differ (GB, MB, KB): CAST(regexp_replace(size, '[^0-9.+-]', '', 'g') AS DOUBLE) is the number"],
   ['max(weight)', "As a number: TRY_CAST(regexp_replace(weight, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
+  ['max(land)', "Units differ (ha, km²): CAST(regexp_replace(land, '[^0-9.+-]', '', 'g') AS DOUBLE) is the number"],
+  [
+    'max(flat)',
+    "As a number: CAST(regexp_replace(regexp_extract(flat, '[+-]?[0-9][0-9., ]*'), '[^0-9.+-]', '', 'g') AS DOUBLE).",
+  ],
   ['max(followers)', 'Units differ (M, none)'],
   ['max(place)', "As a number: CAST(regexp_replace(place, '[^0-9.+-]', '', 'g') AS DOUBLE)."],
 ])('quantities: %s', async (item, said) => {
@@ -268,9 +280,38 @@ test.each([
 });
 
 test.each([
+  [
+    'q',
+    "'Q1 2028' comes before 'Q2 2021'. In its order: right(q, 4) || left(q, 2).",
+    ['Q1 2020', 'Q3 2020', 'Q2 2021', 'Q4 2021'],
+  ],
+  [
+    'name_of_month',
+    "instr('janfebmaraprmayjunjulaugsepoctnovdec', lower(left(name_of_month, 3))).",
+    ['January', 'February', 'March', 'April'],
+  ],
+  ['weekday', "instr('montuewedthufrisatsun', lower(left(weekday, 3))).", ['Mon', 'Tue', 'Wed', 'Thu']],
+  ['age', "TRY_CAST(regexp_extract(age, '[0-9]+') AS BIGINT).", ['0-4', '5-9', '10-14', '100+']],
+  ['room', "CAST(regexp_extract(room, '[0-9]+$') AS BIGINT).", ['P0', 'P1', 'P2', 'P3']],
+])('an order that everybody knows: %s', async (field, said, first) => {
+  for (const sql of [
+    `SELECT DISTINCT ${field} FROM orders ORDER BY ${field}`,
+    `SELECT ${field}, sum(amount) FROM orders GROUP BY 1 ORDER BY 1`,
+    `SELECT amount - lag(amount) OVER (ORDER BY ${field}) FROM orders`,
+    `SELECT max(${field}) FROM orders`,
+  ])
+    expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
+  const [warning = ''] = await warningsOf(`SELECT max(${field}) FROM orders`);
+  const key = /(?:In its order|By its number): (.*)\.$/.exec(warning)?.[1] ?? '';
+  const sorted = `SELECT ${field} FROM orders GROUP BY ${field} ORDER BY ${key} LIMIT 4`;
+  expect(await warningsOf(sorted)).toEqual([]);
+  expect((await engine.query({ sql: sorted })).rows.flat()).toEqual(first);
+});
+
+test.each([
   'SELECT max(iso), min(compact), max(code), max(customer_id), max(orderId), min(version), max(city), max(uuid) FROM orders',
   'SELECT max(title), max(phone), max(address), min(empty), max(lot) FROM orders',
-  'SELECT max(seat), max(file), max(ratio), max(film), max(street), max(hour24) FROM orders',
+  'SELECT max(seat), max(ratio), max(film), max(street), max(hour24) FROM orders',
   'SELECT _id FROM orders ORDER BY iso, compact, code, customer_id, version, city, uuid, address',
   "SELECT count(*) FROM orders WHERE city > 'M' AND version >= '1.02.0' AND iso >= '2025-07-03'",
   'SELECT mode(total_price), count(DISTINCT total_price), any_value(total_price) FROM orders',
@@ -319,6 +360,11 @@ test.each([
     'SELECT min(to_timestamp(t::DOUBLE)) FROM (SELECT seconds AS t FROM orders UNION ALL SELECT millis FROM orders)',
     't is partly seconds',
   ],
+  [
+    'SELECT CAST(to_timestamp(either / 1000) AS DATE) FROM orders',
+    `, and to_timestamp(… / 1000) takes milliseconds: ${EITHER}`,
+  ],
+  ['SELECT max(to_timestamp(seconds / 1e3)) FROM orders', 'takes milliseconds: to_timestamp(seconds) is the time.'],
 ])('units of time: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
@@ -327,6 +373,8 @@ test.each([
   'SELECT max(to_timestamp(seconds)), max(epoch_ms(millis::BIGINT)), min(epoch_ms(born)), max(to_timestamp(amount)) FROM orders',
   'SELECT max(to_timestamp(CASE WHEN either >= 1e11 THEN either / 1e3 ELSE either END)) FROM orders',
   'SELECT CASE WHEN either >= 1e11 THEN epoch_ms(either) ELSE to_timestamp(either) END FROM orders',
+  'SELECT max(to_timestamp(millis::BIGINT / 1000.0)), max(to_timestamp(seconds / 60)) FROM orders',
+  'SELECT CASE WHEN either >= 1e11 THEN to_timestamp(either / 1000) ELSE to_timestamp(either) END FROM orders',
   'SELECT max(epoch_ms(either)) FROM orders WHERE either > 100000000000',
 ])('no warning of units: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
@@ -402,6 +450,10 @@ test.each([
     'gate',
     "gate is text, ordered as text: 'A-109' comes before 'A-11'. By its number: CAST(regexp_extract(gate, '[0-9]+$') AS BIGINT).",
   ],
+  [
+    'file',
+    "file is text, ordered as text: 'img109' comes before 'img11'. By its number: CAST(regexp_extract(file, '[0-9]+$') AS BIGINT).",
+  ],
   ['sku', undefined],
   ['inv', undefined],
   ['several', undefined],
@@ -415,7 +467,7 @@ test.each([
   const { rows } = await engine.query({
     sql: `SELECT ${field} FROM orders ORDER BY ${sql.replace(/\.$/, '')} DESC LIMIT 1`,
   });
-  expect(rows[0]).toEqual([field === 'po' ? 'PO-1069' : 'A-119']);
+  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119' }[field] ?? 'A-119']);
 });
 
 test('what is known of the data is not told of others that came since', async () => {

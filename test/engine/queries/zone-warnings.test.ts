@@ -51,6 +51,13 @@ test.each([
   ["SELECT date_trunc('day', t) FROM zoned", SAID],
   ['SELECT extract(hour FROM t), dayname(t) FROM zoned', SAID],
   ["SELECT strftime(t, '%d.%m.') FROM also", SAID],
+  ['SELECT time_bucket(INTERVAL 1 DAY, t) AS d, count(*) FROM zoned GROUP BY 1', SAID],
+  ["SELECT time_bucket(INTERVAL '1 day', t) FROM zoned", SAID],
+  ['SELECT left(CAST(t AS VARCHAR), 10) AS d, count(*) FROM zoned GROUP BY 1', SAID],
+  ["SELECT count(*) FROM zoned WHERE CAST(t AS VARCHAR) LIKE '2024-06-01%'", SAID],
+  ["SELECT count(*) FROM zoned WHERE t::VARCHAR ILIKE '%T08:%'", SAID],
+  ["SELECT split_part(t::VARCHAR, ' ', 1), substr(t::VARCHAR, 12, 2) FROM zoned", SAID],
+  ['SELECT (t::VARCHAR)[1:10] FROM zoned', SAID],
   ['SELECT d FROM (SELECT t::DATE AS d FROM zoned)', SAID],
   [
     'SELECT dayname(of.year) FROM zoned',
@@ -66,6 +73,9 @@ test.each([
 });
 
 test.each([
+  "SELECT left(utc::VARCHAR, 10), left(t::VARCHAR, 7), t::VARCHAR LIKE '2024%', time_bucket(INTERVAL 1 MONTH, t) FROM zoned",
+  "SELECT left((t AT TIME ZONE 'Europe/Berlin')::VARCHAR, 10), time_bucket(INTERVAL 1 DAY, t AT TIME ZONE 'Europe/Berlin') FROM zoned",
+  'SELECT time_bucket(INTERVAL 1 HOUR, t), t::VARCHAR, left(plain::VARCHAR, 10) FROM zoned',
   'SELECT CAST(utc AS DATE), hour(utc), CAST(plain AS DATE), hour(plain), CAST(_event_time AS DATE) FROM zoned',
   "SELECT CAST(t AT TIME ZONE 'Europe/Berlin' AS DATE), hour(t AT TIME ZONE 'Europe/Berlin'), year(t) FROM zoned",
   "SELECT date_trunc('hour', t), minute(t), t, max(t) FROM zoned GROUP BY ALL ORDER BY t",

@@ -147,7 +147,7 @@ describe('an object whose keys are data', () => {
     const sql = `SELECT count(*) FROM docs, unnest(map_values(m)) AS u(one) WHERE one.since = '4'`;
     const outcome = await engine.query({ sql });
     expect(outcome.rows).toEqual([[2]]);
-    expect(outcome.warnings.join()).toContain(' of m.<key>.since (');
+    expect(outcome.warnings).toEqual(type === 'VARCHAR' ? [] : [expect.stringContaining(' of m.<key>.since (')]);
     await add(fields.slice(0, 3).map(({ m }) => ({ m: { ...m, k99: { since: '4' } } })));
     expect((await engine.query({ sql })).rows).toEqual([[type === 'VARCHAR' ? 5 : 2]]);
   });

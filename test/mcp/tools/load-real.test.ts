@@ -110,6 +110,9 @@ describe('load_file', () => {
     expect(await warned(`SELECT sum(amt) FROM totals WHERE ${where}`)).toEqual([]);
     expect(await warned('SELECT region, sum(amt) FROM totals GROUP BY 1')).toEqual([]);
     expect(await warned('SELECT amt FROM totals')).toEqual([]);
+    expect(await warned('SELECT sum(amt) FROM totals WHERE amt IN (10, 20)')).toEqual([]);
+    expect(await warned('SELECT sum(t.amt) FROM commons.totals t WHERE t.amt < 25 OR false')).toEqual([]);
+    expect(await warned('SELECT sum(amt) FROM totals WHERE amt >= 20')).toEqual([told]);
     const { data } = await call('describe_collection', { collection: 'totals' });
     expect(data['load_notes']).toEqual([expect.stringContaining(`: 1 row (line 4 "Grand Total") seems to sum up`)]);
     expect((await call('list_collections', {})).text).toMatch(/totals \(3 documents.*told at a load .*Grand Total/);

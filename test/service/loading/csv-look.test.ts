@@ -127,6 +127,8 @@ describe('rows that sum up others, or stand below them', () => {
       5,
     ],
     ['several lines behind an average', [...ROWS, 'Average,,15', '', 'Source: us,,', 'as of today,,'], '3 rows', 2],
+    ['a brand', ['brand,country,n', 'Shell,UK,40', 'Esso,US,30', 'Total,,20', 'BP,UK,35', 'Jet,US,5'], undefined, 5],
+    ['a rounded total above others', ['a,b,n', 'x,y,10', 'z,y,5', 'Total,,15.2', 'w,y,2', 'v,y,1'], '1 row', 4],
     ['a product', ['name,qty,price', 'Total Care,1,2', 'Sum,2,3', 'Care Total,3,4'], undefined, 3],
     ['what many lack', ['name,qty,price', 'Total Care,1,', 'x,2,', 'y,3,4', 'z,,5', 'w,,'], undefined, 5],
     ['numbers that happen to be sums', ['id,n', '1,1', '2,2', '3,3', '6,6'], undefined, 4],

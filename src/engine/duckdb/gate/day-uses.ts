@@ -1,7 +1,7 @@
 import { type Condition, conditionIn, conditionsIn, type Equality, isEquality, type Sign } from '../sql/conditions.ts';
 import { unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
-import { constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { constantOf, constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import {
   type Computed,
   isField,
@@ -178,6 +178,7 @@ const UNITS: readonly [RegExp, Unit][] = [
 function unitOf(node: Node): Unit | undefined {
   if (node['class'] === 'CAST') return /^date$/i.test(castType(node['cast_type'])) ? 'day' : undefined;
   const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
+  if (call === 'time_bucket') return widthOf(nodesOf(node['children'])[0]);
   const [text = ''] = nodesOf(node['children']).flatMap((one) => constantText(one) ?? []);
   const isNamed = NAMED.test(call);
   if (isNamed ? !NAMES.test(text) || (call.endsWith('trunc') && /^hour/i.test(text)) : !CALLS.test(call))
@@ -186,15 +187,50 @@ function unitOf(node: Node): Unit | undefined {
   return UNITS.find(([pattern]) => pattern.test(part))?.[1] ?? 'day';
 }
 
-/** `year(t)`, `t::DATE`, `strftime(t, '%d')`. */
+/** The unit of an INTERVAL of days or more: `INTERVAL 1 DAY`, `INTERVAL '2 weeks'`. */
+function widthOf(node: Node | undefined): Unit | undefined {
+  const text = constantText(node?.['class'] === 'CAST' ? node['child'] : node) ?? textOf(node?.['function_name']);
+  return WIDTHS.find((unit) => text.toLowerCase().includes(unit));
+}
+
+const WIDTHS: readonly Unit[] = ['day', 'week', 'month', 'quarter', 'year'];
+
+/** Functions and operators that take a piece of a text, or look for one. */
+const OF_TEXT =
+  /^(?:left|substr|substring|split_part|array_slice|starts_with|prefix|\^@|contains|!?~~\*?|regexp_(?:matches|full_match|extract))$/;
+/** How many characters of the text of a time have its year, its month and its day. */
+const UNIT_ENDS: readonly [number, Unit][] = [
+  [4, 'year'],
+  [7, 'month'],
+  [10, 'day'],
+];
+
+/** The time of whose text a node takes a piece, and which: `left(t::VARCHAR, 10)`, `t::VARCHAR LIKE '2024-05-01%'`. */
+function textUnit(node: Node): { time: unknown; unit: Unit } | undefined {
+  const call = foldName(textOf(node['function_name'])) || (node['type'] === 'ARRAY_SLICE' ? 'array_slice' : '');
+  const [of, ...others] = OF_TEXT.test(call) ? nodesOf(node['children']) : [];
+  if (of?.['class'] !== 'CAST' || castType(of['cast_type']) !== 'VARCHAR') return undefined;
+  const [text] = others.flatMap((one) => constantText(one) ?? []);
+  const numbers = others.flatMap((one) => Number(constantOf(one) ?? Number.NaN));
+  const [first = Number.NaN, count = 0] = numbers;
+  const end = /^subst/.test(call) ? first + count - 1 : call === 'array_slice' ? count : first;
+  if (call === 'split_part')
+    return { time: of['child'], unit: /^[T ]$/.test(text ?? '') && count === 2 ? 'hour' : 'day' };
+  const chars = text === undefined ? end : /:|[T ]\d/.test(text) ? Number.NaN : text.replace(/[%.*$)]+$/, '').length;
+  return { time: of['child'], unit: UNIT_ENDS.find(([most]) => chars <= most)?.[1] ?? 'hour' };
+}
+
+/** `year(t)`, `t::DATE`, `strftime(t, '%d')`, `left(t::VARCHAR, 10)`. */
 export function noteDay({ origins, days, known }: DayUses, node: Node, scope: Scope | undefined): void {
   const children = nodesOf(node['children']);
   if (foldName(textOf(node['function_name'])) === 'timezone')
     for (const { written } of originsOf(origins, children[1], scope)) known.add(written);
-  const unit = unitOf(node);
+  const ofText = textUnit(node);
+  const unit = ofText?.unit ?? unitOf(node);
   if (unit === undefined) return;
   const isDate = node['class'] === 'CAST';
-  for (const origin of (isDate ? [node['child']] : children).flatMap((one) => originsOf(origins, one, scope))) {
+  const taken = ofText !== undefined ? [ofText.time] : isDate ? [node['child']] : children;
+  for (const origin of taken.flatMap((one) => originsOf(origins, one, scope))) {
     const isMeant = isZoned(origin) ? foldName(origin.path[0] ?? '') !== TIME_COLUMN : isDate && isText(origin);
     const at = days.findIndex(({ written }) => written === origin.written);
     const before = days[at];

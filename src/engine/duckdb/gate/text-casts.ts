@@ -1,8 +1,8 @@
 import { TO_INT, TRY_TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF, TRY_TIME_OF } from '../sql/compat/times.ts';
 import { isNumber, isTime } from '../sql/corrections/casts.ts';
-import { foldName } from '../sql/names.ts';
-import { isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { foldName, quoteText } from '../sql/names.ts';
+import { constantText, isNode, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import { isSameField, isText, type Origin, type Origins, originsOf, type Sources, sourcesOf } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
 import { type TextPart, textPartsOf } from './text-parts.ts';
@@ -23,6 +23,8 @@ export interface TextCast {
   /** Whether the author asks what it does not read, or has something else to read it. */
   isAsked: boolean;
   sources: Sources;
+  /** What reads a value that is called `v`, as SQL, where that is no cast: `try_strptime`. */
+  tried?: string | undefined;
   /** What is cast of a value of the only field that is called `v`, as SQL; undefined: the value. */
   of?: string;
 }
@@ -41,7 +43,23 @@ interface CastNode {
   operand: unknown;
   type: string;
   isTry: boolean;
+  tried?: string | undefined;
 }
+
+/** `try_strptime(x, '%d.%m.%Y')`, which is NULL for what it does not read as a TRY_CAST is. */
+function parsedIn(node: Node): CastNode | undefined {
+  if (foldName(textOf(node['function_name'])) !== 'try_strptime') return undefined;
+  const [operand, format] = nodesOf(node['children']);
+  const isList = foldName(textOf(format?.['function_name'])) === 'list_value';
+  const texts = (isList ? nodesOf(format?.['children']) : [format]).map(constantText);
+  const known = texts.flatMap((text) => (text === undefined || text.includes('\0') ? [] : [quoteText(text)]));
+  if (operand === undefined || known.length === 0 || known.length < texts.length) return undefined;
+  const given = isList ? `[${known.join(', ')}]` : known.join();
+  return { operand, type: 'TIMESTAMP', isTry: true, tried: `try_strptime(v, ${given})` };
+}
+
+/** Of times of a day, and lengths of time. */
+const OF_CLOCKS = /^(?:time|interval)$/i;
 
 /** What the time of day is taken of, within a cast to it. */
 function withoutMacro(operand: unknown): unknown {
@@ -59,23 +77,25 @@ export function castIn(node: Node): CastNode | undefined {
 }
 
 function triedIn(node: Node): CastNode | undefined {
-  const cast = castIn(node);
+  const cast = castIn(node) ?? parsedIn(node);
   return cast?.isTry === true ? cast : undefined;
 }
 
 export function noteCast(walk: CastUses, node: Node, scope: Scope | undefined): void {
-  const { operand, type = '', isTry = false } = castIn(node) ?? {};
-  if ((!isNumber(type) && !isTime(type)) || walk.casts.length >= CASTS_MAX) return;
+  const { operand, type = '', isTry = false, tried } = castIn(node) ?? parsedIn(node) ?? {};
+  if (!(isNumber(type) || isTime(type) || OF_CLOCKS.test(type)) || walk.casts.length >= CASTS_MAX) return;
   const sources = sourcesOf(walk.origins, operand, scope);
   const text = sources.fields.find(isText);
   if (text === undefined) {
-    notePartCast(walk, textPartsOf(walk.origins, operand, scope), { type, isTry });
+    if (tried === undefined) notePartCast(walk, textPartsOf(walk.origins, operand, scope), { type, isTry });
     return;
   }
   const { written } = text;
   const same = walk.casts.findIndex((one) => one.written === written && one.type === type && one.isTry === isTry);
   const known = walk.casts[same];
-  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, sources });
+  // Whoever tries several formats has each read its own values.
+  if (known !== undefined && known.tried !== tried) walk.known.add(written);
+  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, sources, tried });
   // The same words may name other fields elsewhere in the statement.
   else walk.casts[same] = { ...known, sources: together(known.sources, sources) };
 }

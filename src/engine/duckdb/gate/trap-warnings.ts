@@ -2,6 +2,7 @@ import { conditionIn } from '../sql/conditions.ts';
 import { foldName, type NamedTable, quoteText } from '../sql/names.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import {
+  constantNumber,
   constantOf,
   constantText,
   isNode,
@@ -132,9 +133,7 @@ export function boundOf(node: unknown): number | string | undefined {
   const held = isCast ? node['child'] : node;
   const value = constantOf(held);
   if (typeof value === 'string') return A_DAY.test(value) ? value : undefined;
-  const type = isNode(held) && isNode(held['value']) ? held['value']['type'] : undefined;
-  const info = isNode(type) && isNode(type['type_info']) ? type['type_info'] : {};
-  return typeof value === 'number' ? value / 10 ** Number(info['scale'] ?? 0) : undefined;
+  return constantNumber(held);
 }
 
 /** `TYPEOF(x) = 'VARCHAR'`. */

@@ -1,7 +1,7 @@
 import { conditionIn, conditionsIn, hasTwoSides, isOrder } from '../sql/conditions.ts';
-import { UNIT_LEAST, unitTaken } from '../sql/corrections/epochs.ts';
+import { UNIT_LEAST, type Unit, unitOfSecond, unitTaken } from '../sql/corrections/epochs.ts';
 import { foldName, ID_COLUMN } from '../sql/names.ts';
-import { constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantNumber, constantOf, isNode, isQuery, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isNumberType } from '../sql/type-kinds.ts';
 import {
   type DayOf,
@@ -52,6 +52,8 @@ import { type TimeTypes, typeOf } from './time-types.ts';
 export interface TextField extends Place {
   /** What is taken of a value that is called `v`, as SQL; undefined: the value. */
   of?: string | undefined;
+  /** What stands behind FROM for the rows whose values count, as SQL; undefined: all of the table. */
+  from?: string | undefined;
 }
 
 /**
@@ -73,8 +75,9 @@ export interface EpochUse {
   written: string;
   /** All that feed it. */
   fields: readonly Origin[];
-  /** The function, as in `unitTaken`. */
+  /** The function, as it is shown, and the unit that it takes. */
   call: string;
+  taken: Unit;
   /** Whether the statement tells its values apart by how large they are. */
   isApart: boolean;
 }
@@ -218,12 +221,23 @@ function noteEpoch(walk: ValueWalk, node: Node, scope: Scope | undefined): void 
     if (hasTwoSides(by) && Number(constantOf(others[0]) ?? 0) >= UNIT_LEAST)
       for (const { written } of sourcesOf(walk.origins, bare(x), scope).fields) walk.apart.add(written);
   const call = node['class'] === 'FUNCTION' ? foldName(textOf(node['function_name'])) : '';
-  const operands = nodesOf(node['children']);
-  if (unitTaken(call) === undefined || operands.length !== 1 || walk.epochs.length >= EPOCHS_MAX) return;
-  const { fields, isComputed } = sourcesOf(walk.origins, bare(operands[0]), scope);
+  const [operand, ...more] = nodesOf(node['children']);
+  const unit = unitTaken(call);
+  if (unit === undefined || operand === undefined || more.length > 0 || walk.epochs.length >= EPOCHS_MAX) return;
+  const { of = operand, taken = unit, by = '' } = (unit === 'seconds' && dividedIn(operand)) || {};
+  const { fields, isComputed } = sourcesOf(walk.origins, bare(of), scope);
   const [field] = fields;
   if (field === undefined || isComputed || !fields.every((one) => isText(one) || isNumberType(one.type))) return;
-  walk.epochs.push({ written: field.written, fields, call, isApart: false });
+  const shown = by === '' ? call : `${call}(… / ${by})`;
+  walk.epochs.push({ written: field.written, fields, call: shown, taken, isApart: false });
+}
+
+/** `ts / 1000`, which makes seconds of a smaller unit. */
+function dividedIn(node: Node): { of: Node; taken: Unit; by: string } | undefined {
+  const [of, divisor] = /^\/\/?$/.test(textOf(node['function_name'])) ? nodesOf(node['children']) : [];
+  const inner = isNode(divisor) ? (castIn(divisor)?.operand ?? divisor) : divisor;
+  const taken = unitOfSecond(constantNumber(inner));
+  return of === undefined || taken === undefined ? undefined : { of, taken, by: String(constantNumber(inner)) };
 }
 
 /** What an expression is without the casts around it. */

@@ -12,6 +12,7 @@ import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
+import { readRows } from '../sql/own-rows.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
@@ -124,6 +125,7 @@ async function outcomeOf(
     cut,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
+    readRows: opened.passed.tables.length === 1 ? readRows(request.sql) : undefined,
     warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, cut),
     queuedMicros,
   };
@@ -239,9 +241,10 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
       (await runStatement(connection, opened, reading, signal));
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(keyOf(sql), opened);
-    const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    const asked = { ...read, sql, values, data: dataOf(names, connection) };
-    const ofValues = await orNothing(turn, () => lookAt(opened.passed.valueUses, asked));
+    const { reads, tables, valueUses } = opened.passed;
+    const strays = await strayWarnings(connection, names, reads, withBehind(tables), valueUses.orders);
+    const asked = { ...read, sql, ran: opened.passed.sql, values, data: dataOf(names, connection) };
+    const ofValues = await orNothing(turn, () => lookAt(valueUses, asked));
     const warnings = [...statementWarnings(opened, request.parameters), ...ofValues, ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
@@ -270,7 +273,7 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       warnings = [
         ...statementWarnings(passed, parameters),
         ...listsInIn(passed.passed.tree, values),
-        ...(await lookWithoutData(passed.passed.valueUses, { sql, values, columns: [], rows: [], data })),
+        ...(await lookWithoutData(passed.passed.valueUses, { sql, ran: sql, values, columns: [], rows: [], data })),
         ...passed.warnings,
       ];
       requireCasts(passed, values);

@@ -224,7 +224,7 @@ async function runGated(connection: DuckDBConnection, table: KeptTable, text: st
       const prepared = await connection.prepare(passed.sql);
       try {
         const read = await readRows(await prepared.stream(), caps, signal);
-        const asked = { ...read, sql: text, values: new Map(), data: keptData(table, connection) };
+        const asked = { ...read, sql: text, ran: passed.sql, values: new Map(), data: keptData(table, connection) };
         return { ...read, warnings: [...(await lookAt(passed.valueUses, asked)), ...warnings] };
       } finally {
         prepared.destroySync();

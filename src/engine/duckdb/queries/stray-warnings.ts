@@ -3,6 +3,7 @@ import { holdsTextOf, literally, placeOf, STRAYS_COLUMN, strayCountsSql, strayRe
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { answerOf } from '../connections/answers.ts';
+import type { Place } from '../gate/field-origins.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
 import {
   CATALOG,
@@ -26,12 +27,16 @@ const PATTERN_CHARS_MAX = 5_000;
 const TEXT_CHARS_MAX = 40;
 const PATH_CHARS_MAX = 100;
 
-/** Says of the fields that a statement computes with how many of their values do not fit. */
+/**
+ * Says of the fields that a statement computes with how many of their values do not fit. Numbers of a field of text, whose
+ * texts are all there is to them, are told where it is `ordered`.
+ */
 export async function strayWarnings(
   connection: DuckDBConnection,
   names: Names,
   reads: FieldReads,
   tables: readonly NamedTable[],
+  ordered: readonly Place[] = [],
 ): Promise<string[]> {
   const warnings = await spellingWarnings(connection, names, reads, tables);
   const { all, paths, readStrays } = reads;
@@ -43,11 +48,13 @@ export async function strayWarnings(
     if (table.fieldAt === undefined || columns.length === 0) continue;
     const found = new Map<string, FieldCount>();
     const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table));
-    for (const { place, time, json, count, items } of places) {
+    const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
+    for (const { place, time, json, count, items, areUneven } of places) {
       const turn = pace();
       if (turn !== undefined) await turn;
       const { path, type } = table.fieldAt(place);
-      if (holdsTextOf(type, time)) continue;
+      const isSame = type === 'VARCHAR' && IS_SCALAR.test(json) && !(areUneven && isOrdered(place));
+      if (isSame || holdsTextOf(type, time)) continue;
       const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0, place };
       known.count += count;
       if (isWhole(type, json)) {
@@ -61,6 +68,10 @@ export async function strayWarnings(
   }
   return warnings;
 }
+
+/** Values that are their text, as the engine's `json_type`. */
+const IS_SCALAR = /^(?:U?BIGINT|DOUBLE|BOOLEAN)$/;
+const isWithin = (place: string, around: string) => foldName(`${place}/`).startsWith(foldName(`${around}/`));
 
 /** Says of the fields that a statement names in how many documents they have another spelling, which it does not read. */
 async function spellingWarnings(
@@ -117,6 +128,8 @@ interface PlaceCount {
   count: number;
   /** Those of lists. */
   items: number;
+  /** Whether their texts differ in length, as of numbers that have another order then. */
+  areUneven: boolean;
 }
 
 /** How many strays each place has, those of places that are not read left out; `more`: places that are not counted. */
@@ -130,16 +143,17 @@ async function countPlaces(
   const counts = strayCountsSql(viewOf(names, workspace, name), { where, items, areTyped: written !== undefined });
   const rows = await answerOf(
     connection,
-    `SELECT place, type, json, "values", items, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
+    `SELECT place, type, json, "values", items, uneven, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
   );
-  const places = rows.map(([place, time, json, count, items]) => ({
+  const places = rows.map(([place, time, json, count, items, uneven]) => ({
     place: String(place),
     time: time === null ? null : String(time),
     json: String(json),
     count: Number(count),
     items: Number(items),
+    areUneven: uneven === true,
   }));
-  return { places, more: Number(rows[0]?.[5] ?? 0) - rows.length };
+  return { places, more: Number(rows[0]?.[6] ?? 0) - rows.length };
 }
 
 /** SQL for whether a place `p` may be read, or what is around it; `columns` are those that may. */

@@ -29,6 +29,14 @@ export function constantOf(node: unknown): unknown {
   return isNode(held) ? held['value'] : undefined;
 }
 
+/** The number that a literal is, also one with decimals; undefined for any other node. */
+export function constantNumber(node: unknown): number | undefined {
+  const value = constantOf(node);
+  const type = isNode(node) && isNode(node['value']) ? node['value']['type'] : undefined;
+  const info = isNode(type) && isNode(type['type_info']) ? type['type_info'] : {};
+  return typeof value === 'number' ? value / 10 ** Number(info['scale'] ?? 0) : undefined;
+}
+
 /** The value of a literal that the tree holds as a text; undefined for any other node. */
 export function constantText(node: unknown): string | undefined {
   const text = constantOf(node);

@@ -143,7 +143,7 @@ const NEAR = (sql: string) =>
 const isNear = (texts: readonly string[]) =>
   `${NEAR('v')} IN (${texts.map((text) => NEAR(quoteText(text))).join(', ')})`;
 
-/** Shorter ones begin too many others. */
+/** Shorter ones begin too many others, but as a word of their own: `5 - good`. */
 const BEGINNING_CHARS_MIN = 2;
 
 /**
@@ -151,12 +151,16 @@ const BEGINNING_CHARS_MIN = 2;
  * a day `whole-days.ts` tells.
  */
 function isLonger(texts: readonly string[]): string {
-  const some = texts
-    .filter((text) => text.length >= BEGINNING_CHARS_MIN && !A_DAY.test(text))
-    .map((text) => text.toLowerCase());
+  const some = texts.filter((text) => !A_DAY.test(text)).map((text) => text.toLowerCase());
   const begins = some.map((text) => {
     const next = `v[${[...text].length + 1}]`;
-    const isWhole = /\d$/.test(text) ? ` AND ${next} NOT BETWEEN '0' AND '9' AND ${next} NOT IN ('.', ',')` : '';
+    const isWord = text.length < BEGINNING_CHARS_MIN ? ` AND regexp_matches(${next}, '^[^\\p{L}\\d]')` : '';
+    const isWhole =
+      isWord !== ''
+        ? isWord
+        : /\d$/.test(text)
+          ? ` AND ${next} NOT BETWEEN '0' AND '9' AND ${next} NOT IN ('.', ',')`
+          : '';
     return `(starts_with(lower(v), ${quoteText(text)})${isWhole})`;
   });
   return begins.length === 0 ? 'false' : begins.join(' OR ');
@@ -188,13 +192,29 @@ async function nearSaid(equality: TextEquality, texts: readonly string[], data: 
   // Something else makes the answer empty.
   if (same.some(({ text }) => texts.includes(text))) return undefined;
   const found = same.length > 0 ? same : await nearTexts(equality, texts, isLonger(texts), data);
-  if (found.length === 0) return undefined;
+  if (found.length === 0) return frequentSaid(equality, texts, data);
   const shown = found.slice(0, SHOWN_MAX).map(({ text, count }) => {
     const near = texts.find((one) => plainText(one) === plainText(text));
     const how = near === undefined ? '' : `${differenceOf(text, near)}, `;
     return `${quoteText(text)} (${how}in ${count.toLocaleString('en-US')})`;
   });
   return `${written} has no value ${texts.map(quoteText).join(' or ')} in the documents that were looked at, but has ${shown.join(', ')}.`;
+}
+
+/** A field of so many different texts, each of which several documents have, is one of kinds. */
+const KINDS_MAX = 30;
+const SHARE_OF_KIND = 3;
+
+/** The most frequent values of a field that has few: one of them may be meant. */
+async function frequentSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
+  const kinds = await nearTexts(equality, texts, 'true', data);
+  const documents = kinds.reduce((sum, { count }) => sum + count, 0);
+  if (kinds.length === 0 || kinds.length > KINDS_MAX || documents < kinds.length * SHARE_OF_KIND) return undefined;
+  const shown = kinds
+    .slice(0, SHOWN_MAX)
+    .map(({ text, count }) => `${quoteText(text)} (in ${count.toLocaleString('en-US')})`);
+  const most = kinds.length > SHOWN_MAX ? `, among its ${kinds.length} values,` : '';
+  return `${equality.written} has no value ${texts.map(quoteText).join(' or ')} in the documents that were looked at, but has${most} ${shown.join(', ')}.`;
 }
 
 function alikeSaid(written: string, texts: readonly string[]): string | undefined {

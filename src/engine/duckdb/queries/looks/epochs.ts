@@ -8,7 +8,6 @@ import {
   UNITS_FROM,
   type Unit,
   unitOf,
-  unitTaken,
 } from '../../sql/corrections/epochs.ts';
 import type { Look } from './look.ts';
 import { type Data, fieldSql, ROWS_MAX, rowsOf } from './samples.ts';
@@ -30,11 +29,10 @@ interface UnitSeen {
 }
 
 /** What to write for a call, if its numbers are in another unit, or in several. Undefined: it is right, or that is not clear. */
-async function epochSaid({ call, written, fields, isApart }: EpochUse, data: Data): Promise<string | undefined> {
-  const taken = unitTaken(call);
+async function epochSaid({ call, taken, written, fields, isApart }: EpochUse, data: Data): Promise<string | undefined> {
   const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
-  if (taken === undefined || first === undefined) return undefined;
+  if (first === undefined) return undefined;
   const isOfText = fields.some(isText);
   if (second === undefined) {
     const sql = epochCall(first.unit, written, isOfText);

@@ -9,6 +9,8 @@ import type { Data, Sample, SeenText } from './samples.ts';
 export interface Asked {
   /** As it was sent. */
   sql: string;
+  /** As it ran. */
+  ran: string;
   columns: readonly { name: string; type: string }[];
   rows: readonly (readonly JsonValue[])[];
   /** The parameters. */

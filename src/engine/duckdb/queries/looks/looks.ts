@@ -1,7 +1,7 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
 import { alike, misspelt, near, nulls } from './alike.ts';
 import { blanks } from './blanks.ts';
-import { lostByCasts, misread, shortYears, thousands } from './casts.ts';
+import { clocks, lostByCasts, misread, shortYears, thousands } from './casts.ts';
 import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { fanOuts } from './fan-outs.ts';
@@ -32,6 +32,7 @@ const LOOKS: readonly Look[] = [
   thousands,
   misread,
   shortYears,
+  clocks,
   epochUnits,
   wholeDays,
   zones,

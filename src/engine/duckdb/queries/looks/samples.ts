@@ -56,6 +56,8 @@ export interface Sample {
   within?: string;
   /** Whether these are without the quotes that JSON has around a text. */
   isText?: boolean;
+  /** What reads a value `v` in place of a cast to the first type, as SQL. */
+  tried?: string | undefined;
   types: readonly string[];
 }
 
@@ -113,9 +115,9 @@ const ALL_ROWS_MAX = 200_000;
 const LOST_MAX = 100;
 
 /** How many documents there are, if these are so few that all are looked at; undefined: more, or of lists. */
-async function fewDocuments({ table, path }: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
-  if (path.includes(ITEM)) return undefined;
-  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${viewOf(table)}`);
+async function fewDocuments(field: TextField, { connection, viewOf }: Data): Promise<number | undefined> {
+  if (field.path.includes(ITEM)) return undefined;
+  const [[count] = []] = await rowsOf(connection, `SELECT count(*) FROM ${fromOf(field, viewOf)}`);
   const documents = Number(count ?? 0);
   return documents === 0 || documents > ALL_ROWS_MAX ? undefined : documents;
 }
@@ -130,12 +132,17 @@ export interface Lost {
 }
 
 /** Which values of a field a cast to a type makes NULL; undefined: none, or there are too many documents to look at all. */
-export async function lostOf(field: TextField, type: string, { connection, viewOf }: Data): Promise<Lost | undefined> {
+export async function lostOf(
+  field: TextField,
+  type: string,
+  { connection, viewOf }: Data,
+  tried = `TRY_CAST(v AS ${engineType(type)})`,
+): Promise<Lost | undefined> {
   // What functions make of each value takes several times as long.
   const documents = field.of === undefined ? await fewDocuments(field, { connection, viewOf }) : undefined;
   if (documents === undefined) return undefined;
-  const lost = `v IS NOT NULL AND TRY_CAST(v AS ${engineType(type)}) IS NULL`;
-  const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, viewOf(field.table))}) WHERE ${lost} GROUP BY ALL`;
+  const lost = `v IS NOT NULL AND ${tried} IS NULL`;
+  const texts = `SELECT v[:${TEXT_CHARS_MAX}] AS v, regexp_matches(v, '[0-9]') AS d, count(*) AS n FROM (${fieldSql(field.path, fromOf(field, viewOf))}) WHERE ${lost} GROUP BY ALL`;
   const sql = `SELECT v, sum(n) FILTER (WHERE d) OVER () FROM (${texts}) ORDER BY d DESC, v LIMIT ${LOST_MAX}`;
   const rows = await rowsOf(connection, sql);
   if (rows.length === 0) return undefined;
@@ -148,13 +155,13 @@ export const SOUGHT_ROWS = 200_000;
 /** The SELECT of a field's values as `v`, of all documents, or of `SOUGHT_ROWS` where there are too many. */
 export async function allValuesSql(field: TextField, data: Data): Promise<string> {
   const isAll = (await fewDocuments(field, data)) !== undefined;
-  return valuesSql(field, data.viewOf(field.table), isAll ? undefined : SOUGHT_ROWS);
+  return valuesSql(field, fromOf(field, data.viewOf), isAll ? undefined : SOUGHT_ROWS);
 }
 
 /** Whether the field of one of so many documents meets a condition on `v`; default: of all, or of `SOUGHT_ROWS` of more. */
 export async function isAny(field: TextField, condition: string, data: Data, rows?: number): Promise<boolean> {
   const values =
-    rows === undefined ? await allValuesSql(field, data) : valuesSql(field, data.viewOf(field.table), rows);
+    rows === undefined ? await allValuesSql(field, data) : valuesSql(field, fromOf(field, data.viewOf), rows);
   return (await rowsOf(data.connection, `SELECT 1 FROM (${values}) WHERE ${condition} LIMIT 1`)).length > 0;
 }
 
@@ -191,12 +198,14 @@ async function readTexts(
   const isShort = `length(v) <= ${TEXT_CHARS_MAX}`;
   const isWhole = `NOT regexp_matches(v, ${quoteText(SHORT_YEAR)})`;
   const most = Math.max(...samples.map(({ types }) => types.length));
-  const selects = samples.map(({ field, types, within, isText = false }, at) => {
-    const reads = types.map(
-      (type) => `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`,
+  const selects = samples.map(({ field, types, within, tried, isText = false }, at) => {
+    const reads = types.map((type) =>
+      tried === undefined
+        ? `${isShort}${isTime(type) ? ` AND ${isWhole}` : ''} AND TRY_CAST(v AS ${engineType(type)}) IS NOT NULL`
+        : `${tried} IS NOT NULL`,
     );
     const columns = [at, `v[:${TEXT_CHARS_MAX}]`, ...reads, ...Array<string>(most - reads.length).fill('NULL')];
-    const values = valuesSql(field, view(field.table), rows);
+    const values = valuesSql(field, fromOf(field, view), rows);
     const from =
       within === undefined
         ? values
@@ -209,6 +218,8 @@ async function readTexts(
     found[Number(at)]?.push({ text: String(text), reads: reads.map((one) => one === true) });
   return found;
 }
+
+const fromOf = ({ from, table }: TextField, viewOf: Data['viewOf']) => from ?? viewOf(table);
 
 /** The SELECT of what is read of a field's values as `v`. */
 function valuesSql({ path, of }: TextField, view: string, rows?: number): string {

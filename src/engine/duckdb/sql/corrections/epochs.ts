@@ -47,6 +47,10 @@ const PER_SECOND: Readonly<Record<Unit, number>> = {
   nanoseconds: 1e9,
 };
 
+/** The unit of which a second has so many. */
+export const unitOfSecond = (count: number | undefined): Unit | undefined =>
+  ([...FUNCTIONS.values()] as const).find((unit) => unit !== 'seconds' && PER_SECOND[unit] === count);
+
 /** What makes a time of numbers in several units. */
 export function mixedCall(units: readonly Unit[], operand: string, isText: boolean): string {
   const number = isText ? `CAST(${operand} AS DOUBLE)` : operand;

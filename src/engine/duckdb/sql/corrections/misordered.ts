@@ -1,5 +1,6 @@
 import { isMissing } from '../missing.ts';
 import { quoteText } from '../names.ts';
+import { namedOrders } from './named-orders.ts';
 import { A_NAME, type Place, quantitiesIn, type Scale, type Seen } from './quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from './readings.ts';
 import { runsOfDigits } from './runs-of-digits.ts';
@@ -47,7 +48,7 @@ export function misordered(operand: string, values: readonly SampledText[], othe
   return (
     scaleSaid(
       seen,
-      [...quantitiesIn(seen), runsOfDigits(seen)].filter((one) => one !== undefined),
+      [...namedOrders(seen), ...quantitiesIn(seen), runsOfDigits(seen)].filter((one) => one !== undefined),
       other,
     ) ??
     numbersSaid(operand, values, present, other) ??

@@ -129,6 +129,7 @@ const FAMILIES: readonly Readonly<Record<string, number>>[] = [
   { mg: 1, g: 1e3, kg: 1e6, t: 1e9 },
   { mm: 1, cm: 10, m: 1e3, km: 1e6 },
   { ml: 1, cl: 10, dl: 100, l: 1e3 },
+  { 'mm²': 1, 'cm²': 1e2, 'm²': 1e6, m2: 1e6, qm: 1e6, sqm: 1e6, ha: 1e10, 'km²': 1e12, km2: 1e12 },
 ];
 /** Different units of a field, if they cannot be compared. */
 const UNITS_MAX = 3;
@@ -141,10 +142,13 @@ const IN_UNIT = /[\p{L}°/$€£¥]/u;
 /** Fields whose numbers are names of something, in no order that anybody asks for. */
 export const A_NAME = /(?:^|[^A-Za-z])(?:id|key|code|zip|plz|postcode|phone|tel|isbn|ean|sku)"?$/i;
 
+/** That of an area or a volume, behind its letters. */
+const POWER = /(?:[²³]|(?<=(?:[mcdk]?m|ft|in|yd|mi)\^?)[23])$/;
+
 /** A text as a number and a unit, either of which may be of any form. */
 function divided(text: string): { number: string; unit: string } | undefined {
   const bare = text.trim();
-  let at = bare.length;
+  let at = bare.length - (POWER.exec(bare)?.[0] ?? '').length;
   while (at > 0 && IN_UNIT.test(bare[at - 1] ?? '')) at--;
   const [number, unit] = [bare.slice(0, at), bare.slice(at)];
   const isClose = unit.length === 1 && number === number.trim() && !CLOSE_UNIT.test(unit);
@@ -189,7 +193,8 @@ export function units(seen: Seen): Scale | undefined {
     const times = family?.[unit.toLowerCase()];
     return times === undefined ? { of: unit, key } : { of: '', key: key * times };
   };
-  const values = all.map(({ number }) => ({ text: number, isRead: false }));
+  const hasPower = found.some((unit) => hasDigit({ text: unit }));
+  const values = all.map(({ number }) => ({ text: hasPower ? `${number} m2` : number, isRead: false }));
   const words = tried(seen, texts) === '' ? [] : [{ text: '', isRead: false }];
   const reading = readingFor({ operand, type: 'DOUBLE' }, [...values, ...words]);
   const { sql, said = '' } = reading === 'right' ? {} : reading;
@@ -199,7 +204,10 @@ export function units(seen: Seen): Scale | undefined {
   if (sides !== undefined) return { ways: [way], said: sides };
   const shown = found.slice(0, UNITS_SHOWN_MAX).map((unit) => unit || 'none');
   const names = `${shown.join(', ')}${found.length > shown.length ? ' and others' : ''}`;
-  const read = sql === undefined ? '' : `: ${sql} is the number, regexp_extract(${operand}, '[^0-9., ]*$') the unit`;
+  const read =
+    sql === undefined
+      ? ''
+      : `: ${sql} is the number, regexp_extract(${operand}, '[^0-9., ]*${hasPower ? '[23]?' : ''}$') the unit`;
   return { ways: [way], said: `Units differ (${names})${read}.` };
 }
 
@@ -237,7 +245,7 @@ function parts(seen: Seen): Scale | undefined {
 const NUMBER_BEHIND = /\d{1,15}$/;
 const PREFIX_CHARS_MAX = 24;
 /** Without a digit, and with a mark that parts it from the number. */
-const MARKED = /^\D+[-−_#/]$/;
+const MARKED = /^(?:\D+[-−_#/]|\p{L}{1,4})$/u;
 
 /** `PO-` and `990`; undefined: a text is something else, such as a number with a unit, or of several numbers. */
 function numberedIn(text: string): { prefix: string; number: string } | undefined {
@@ -250,9 +258,17 @@ function numberedIn(text: string): { prefix: string; number: string } | undefine
 /** Numbers behind the same text: `A-9`, `A-10`. */
 function numbered(seen: Seen): Scale | undefined {
   const { operand, present } = seen;
+  const isName = A_NAME.test(operand);
   const texts = ofShape(present, (text) => numberedIn(text) !== undefined);
   const [prefix, ...others] = new Set(texts.map((text) => numberedIn(text)?.prefix));
-  if (prefix === undefined || others.length > 0 || texts.some((text) => formOf(text) !== undefined)) return undefined;
+  // `A109` of a code is a name as a whole.
+  if (
+    prefix === undefined ||
+    (isName && /\p{L}$/u.test(prefix)) ||
+    others.length > 0 ||
+    texts.some((text) => formOf(text) !== undefined)
+  )
+    return undefined;
   const way = (text: string) => {
     const found = numberedIn(text);
     return found?.prefix === prefix ? { of: '', key: Number(found.number) } : undefined;

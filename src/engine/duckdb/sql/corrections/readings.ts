@@ -19,6 +19,8 @@ export interface Reading {
   said?: string;
   /** Of what is said, the sentence with several ways to read it. */
   ways?: string;
+  /** The SQL of these, of a number. */
+  either?: readonly string[];
 }
 
 /** Whether a text has a digit: others are words, which no reading has a number or a time for. */
@@ -51,8 +53,8 @@ const asCast = ({ operand, type }: Cast) => `CAST(${operand} AS ${type})`;
 const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 
 /** A currency, or a unit, before or after a number, and the sign before that. */
-const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?)\s?/;
-const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}\.?)$/u;
+const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?|\p{L}{1,12}\.)\s?/u;
+const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}[²³]?\.?|(?:[mcdk]?m|ft|in|yd|mi)\^?[23])$/u;
 /** `PO-990`, in which the hyphen is no sign. */
 const NUMBERED = /^[A-Z]{2,4}[−-]\d+$/;
 const withoutUnit = (text: string) =>
@@ -64,7 +66,7 @@ const COMMAED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[.\s'’]\d\d\d)+)(?:,\d*)?[−-]
 const isPointed = (text: string) => POINTED.test(withoutUnit(text));
 const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
-const UNIT = /[$€£¥%]|\p{L}+/gu;
+const UNIT = /[$€£¥%]|(?:[mcdk]?m|ft|in|yd|mi)\^?[23](?!\d)|\p{L}+[²³]?/gu;
 /** Currencies that have a sign, too: beside each other both are one unit. */
 const SIGNS: Readonly<Record<string, string>> = {
   $: 'USD',
@@ -75,6 +77,28 @@ const SIGNS: Readonly<Record<string, string>> = {
   Eur: 'EUR',
 };
 const unitsIn = (text: string) => (text.match(UNIT) ?? []).map((unit) => SIGNS[unit] ?? unit).join(' ');
+
+/** A unit as it is written, with a value that has it. */
+export interface UnitSeen {
+  unit: string;
+  example: string;
+}
+
+/** The units of values that are numbers, if they have several. */
+export function unitsThatDiffer(values: readonly Pick<Sampled, 'text'>[]): UnitSeen[] {
+  const found = new Map<string, UnitSeen>();
+  let numbers = 0;
+  for (const { text } of values) {
+    if (numbersIn(text).every((one) => one === undefined)) continue;
+    numbers += 1;
+    const unit = unitsIn(text);
+    if (unit !== '' && !found.has(unit)) found.set(unit, { unit: text.match(UNIT)?.[0] ?? unit, example: text });
+  }
+  return found.size > 1 && numbers * 2 > values.length ? [...found.values()] : [];
+}
+
+/** Whether a unit has what is taken for a part of the number, if all but digits and points is left out: `Rs. 500`, `50 m2`. */
+const isOddUnit = (text: string) => withoutUnit(text).replace(/[^\d.,]/g, '') !== text.replace(/[^\d.,]/g, '');
 
 /** `(5.00)`, which is negative. */
 const BRACKETED = /^\(([^()]+)\)$/;
@@ -87,8 +111,14 @@ export function numbersIn(text: string): [byPoint: number | undefined, byComma: 
   const isNegative = inner !== undefined || /[−-]/.test(bare);
   const number = (digits: string) => (isNegative ? -1 : 1) * Number(digits);
   return [
-    isPointed(bare) ? number(bare.replace(/[^0-9.]/g, '')) : undefined,
-    isCommaed(bare) ? number(bare.replace(/[^0-9,]/g, '').replace(',', '.')) : undefined,
+    isPointed(bare) ? number(withoutUnit(bare).replace(/[^0-9.]/g, '')) : undefined,
+    isCommaed(bare)
+      ? number(
+          withoutUnit(bare)
+            .replace(/[^0-9,]/g, '')
+            .replace(',', '.'),
+        )
+      : undefined,
   ];
 }
 
@@ -142,18 +172,21 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
   const bare = numbers.map(({ text }) => BRACKETED.exec(text.trim())?.[1] ?? text.trim());
   const isSigned = bare.some((text) => text.includes('−'));
   const isBehind = bare.some((text) => /\d[.,]?[−-]/.test(text));
+  const isOdd = bare.some(isOddUnit);
+  if (isOdd && (isBehind || isNegative || bare.some((text) => /^[+−-]\D/.test(text)))) return undefined;
   const digits = (point: string) => {
-    const of = isSigned ? `replace(${operand}, '−', '-')` : operand;
+    const all = isSigned ? `replace(${operand}, '−', '-')` : operand;
+    const of = isOdd ? `regexp_extract(${all}, '[+-]?[0-9][0-9., ]*')` : all;
     const kept = `regexp_replace(${of}, '[^0-9${point}${isNegative ? '(' : ''}+-]', '', 'g')`;
     const first = isBehind ? `regexp_replace(${kept}, '^(.*)-$', '-\\1')` : kept;
     return isNegative ? `replace(${first}, '(', '-')` : first;
   };
   const [pointed, commaed] = [digits('.'), `replace(${digits(',')}, ',', '.')`];
   const [arePointed, areCommaed] = [bare.every(isPointed), bare.every(isCommaed)];
-  if (arePointed && areCommaed && bare.some((text) => /[.,]/.test(text))) {
+  if (arePointed && areCommaed && bare.some((text) => /[.,]/.test(withoutUnit(text)))) {
     const [byPoint, byComma] = [as(pointed).sql, as(commaed).sql];
     const either = `If a comma parts thousands: ${byPoint}; if it is the decimal point: ${byComma}.`;
-    return { said: `${unclear(cast, values, unread)} ${either}`, ways: either };
+    return { said: `${unclear(cast, values, unread)} ${either}`, ways: either, either: [byPoint, byComma] };
   }
   return arePointed ? as(pointed) : areCommaed ? as(commaed) : undefined;
 }

@@ -1,0 +1,87 @@
+import type { ReadRows } from '../../queries.ts';
+import { isMark, wordOf } from './forms/edit.ts';
+import { type TokenList, tokenList } from './token-list.ts';
+
+/*
+ * Which rows a statement of one SELECT over one table reads, as its text says: so that what is told of values can be asked of
+ * these alone.
+ */
+
+const SELECTS = /^(?:select|with|union|intersect|except|from|join|pivot|unpivot)$/;
+const BEHIND_WHERE = /^(?:group|having|order|limit|offset|qualify|window|sample)$/;
+/** What makes NULL of what it does not read: whether it does is what is asked. */
+const TRIES = /try/i;
+
+/** Undefined: it reads several tables, or has another query in it, or no WHERE. */
+export function readRows(sql: string): ReadRows | undefined {
+  const list = tokenList(sql);
+  const words = list.map(wordOf);
+  const [select, from, ...more] = words.flatMap((word, at) => (SELECTS.test(word) ? [at] : []));
+  const where = words.indexOf('where', from);
+  if (select !== 0 || from === undefined || words[from] !== 'from' || more.length > 0 || where === -1) return undefined;
+  if (!isTop(list, from) || !isTable(list, from + 1, where)) return undefined;
+  const end = topLevel(list, where + 1).find((at) => BEHIND_WHERE.test(words[at] ?? '') || isMark(list[at], ';'));
+  return { from: textIn(sql, list, from + 1, where), where: textIn(sql, list, where + 1, end ?? list.length) };
+}
+
+/** The same as what stands behind FROM, without conditions that try to read values, have parameters, or name what is computed. */
+export function rowsWithoutTries(sql: string): string | undefined {
+  const { from, where } = readRows(sql) ?? {};
+  if (from === undefined || where === undefined) return undefined;
+  const aliases = aliasesIn(sql);
+  const list = tokenList(where);
+  const top = topLevel(list, 0);
+  if (top.some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
+  let isBetween = false;
+  const ands = top.filter((at) => {
+    const word = wordOf(list[at]);
+    if (word === 'between') isBetween = true;
+    if (word !== 'and') return false;
+    const isOwn = !isBetween;
+    isBetween = false;
+    return isOwn;
+  });
+  const parts = [-1, ...ands].map((at, index) => ({ from: at + 1, to: ands[index] ?? list.length }));
+  const kept = parts.flatMap(({ from: first, to }) => {
+    const text = textIn(where, list, first, to);
+    const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
+    const hasAlias = list.slice(first, to).some((one) => aliases.has(one.text.toLowerCase()));
+    return hasParameter || hasAlias || TRIES.test(text) ? [] : [`(${text})`];
+  });
+  return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
+}
+
+/** What the items of a select list are called, in lower case: WHERE may name these. */
+function aliasesIn(sql: string): Set<string> {
+  const list = tokenList(sql);
+  const top = topLevel(list, 0);
+  const names = top.flatMap((at, index) => {
+    const next = list[top[index + 1] ?? -1];
+    const isEnd = isMark(next, ',') || wordOf(next) === 'from';
+    const before = list[at - 1];
+    const isItem = isMark(before, ',') || isMark(before, '.') || /^(?:select|distinct|all)$/.test(wordOf(before));
+    const name = isMark(next, ':') || (isEnd && !isItem) ? list[at] : undefined;
+    return name?.kind === 'word' || name?.kind === 'quoted' ? [name.text.toLowerCase()] : [];
+  });
+  return new Set(names);
+}
+
+/** Whether tokens name a table: a path, and what it is called. */
+function isTable(list: TokenList, from: number, to: number): boolean {
+  const some = list.slice(from, to);
+  return some.length > 0 && some.every((one) => one.kind === 'word' || one.kind === 'quoted' || isMark(one, '.'));
+}
+
+/** Indexes of the tokens from one on that are in no bracket that opens behind it. */
+function topLevel(list: TokenList, from: number): number[] {
+  const found: number[] = [];
+  for (let at = from; at < list.length; at = Math.max(at, list.closeOf(at)) + 1) found.push(at);
+  return found;
+}
+
+const isTop = (list: TokenList, at: number) => topLevel(list, 0).includes(at);
+
+/** The text from one token to before another. */
+function textIn(sql: string, list: TokenList, from: number, to: number): string {
+  return sql.slice(list[from]?.start ?? sql.length, list[to - 1]?.end ?? 0);
+}
