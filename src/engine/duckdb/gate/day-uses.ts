@@ -205,6 +205,13 @@ const UNIT_ENDS: readonly [number, Unit][] = [
   [10, 'day'],
 ];
 
+/** How many characters stand before such as end a text. */
+function charsBefore(text: string, ends: string): number {
+  let length = text.length;
+  while (length > 0 && ends.includes(text.charAt(length - 1))) length -= 1;
+  return length;
+}
+
 /** The time of whose text a node takes a piece, and which: `left(t::VARCHAR, 10)`, `t::VARCHAR LIKE '2024-05-01%'`. */
 function textUnit(node: Node): { time: unknown; unit: Unit } | undefined {
   const call = foldName(textOf(node['function_name'])) || (node['type'] === 'ARRAY_SLICE' ? 'array_slice' : '');
@@ -216,7 +223,7 @@ function textUnit(node: Node): { time: unknown; unit: Unit } | undefined {
   const end = /^subst/.test(call) ? first + count - 1 : call === 'array_slice' ? count : first;
   if (call === 'split_part')
     return { time: of['child'], unit: /^[T ]$/.test(text ?? '') && count === 2 ? 'hour' : 'day' };
-  const chars = text === undefined ? end : /:|[T ]\d/.test(text) ? Number.NaN : text.replace(/[%.*$)]+$/, '').length;
+  const chars = text === undefined ? end : /:|[T ]\d/.test(text) ? Number.NaN : charsBefore(text, '%.*$)');
   return { time: of['child'], unit: UNIT_ENDS.find(([most]) => chars <= most)?.[1] ?? 'hour' };
 }
 

@@ -29,7 +29,7 @@ const DAY = /^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/;
 const PLAIN = /^[+-]?\d+(?:\.\d+)?$/;
 
 /** A format of days whose year has two digits, and from which on they are of the century before. */
-const SHORT_YEAR = /strptime\([^']*'((?:%y.%m.%d|%[dm].%[dm].%y))[^']*'\)/;
+const SHORT_YEAR = /%y.%m.%d|%[dm].%[dm].%y/;
 const PIVOT = 69;
 
 /** A column of text, and its first values. */
@@ -115,8 +115,9 @@ function readNote(name: string, present: readonly string[], hasMissing: boolean)
 
 /** What to say where years of two digits would be in the future, as those of births are not. */
 function centuryNote(sql: string | undefined, days: readonly string[]): string {
-  const format = sql === undefined ? undefined : SHORT_YEAR.exec(sql)?.[1];
-  if (sql === undefined || format === undefined) return '';
+  const [format] = SHORT_YEAR.exec(sql ?? '') ?? [];
+  // Of several formats in a list each may be another one.
+  if (format === undefined || !sql?.includes('strptime(') || sql.includes('[')) return '';
   const thisYear = new Date().getFullYear() % 100;
   const years = days.map((day) => Number(day.split(/\D+/, 3)[format.startsWith('%y') ? 0 : 2]));
   if (!years.some((year) => year > thisYear && year < PIVOT)) return '';

@@ -182,7 +182,8 @@ function knowsUnits(sql: string, { written, sources }: TextCast, units: readonly
   const name = sources.fields[0]?.path.at(-1)?.toLowerCase() ?? '';
   const rest = plain(sql)
     .replaceAll(plain(written), '')
-    .replace(/[\w."]+ is not null/g, '');
+    .replaceAll(`${name} is not null`, '')
+    .replaceAll(`"${name}" is not null`, '');
   return isNamed || (name !== '' && rest.includes(name));
 }
 

@@ -66,7 +66,7 @@ const COMMAED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[.\s'’]\d\d\d)+)(?:,\d*)?[−-]
 const isPointed = (text: string) => POINTED.test(withoutUnit(text));
 const isCommaed = (text: string) => COMMAED.test(withoutUnit(text));
 /** What stands beside the digits. */
-const UNIT = /[$€£¥%]|(?:[mcdk]?m|ft|in|yd|mi)\^?[23](?!\d)|\p{L}+[²³]?/gu;
+const UNIT = /[$€£¥%]|(?:[mcdk]?m|ft|in|yd|mi)\^?[23]\b|\p{L}+[²³]?/gu;
 /** Currencies that have a sign, too: beside each other both are one unit. */
 const SIGNS: Readonly<Record<string, string>> = {
   $: 'USD',
