@@ -51,6 +51,7 @@ function orderOf(n: number) {
     iso: `2025-07-${two((n % 27) + 1)}T00:00:00`,
     short: `${two((n % 27) + 1)}/${two((n % 12) + 1)}/${two(23 + (n % 2))}`,
     compact: `202507${two((n % 27) + 1)}`,
+    day_number: 20_250_701 + (n % 27),
     code: `A${n}`,
     lot: `${n + 1}E${n % 4}`,
     charge: `${n % 9}.5E+0${n % 4}`,
@@ -355,6 +356,11 @@ test.each([
     'millis is milliseconds since 1970, such as 1704067200000, and to_timestamp takes seconds: epoch_ms(CAST(millis AS BIGINT)) is the time.',
   ],
   ['SELECT to_timestamp(millis::BIGINT) FROM orders', 'epoch_ms(CAST(millis AS BIGINT)) is the time.'],
+  [
+    'SELECT to_timestamp(num) FROM (SELECT day_number AS num FROM orders)',
+    "num is days, such as 20250701, and to_timestamp takes seconds since 1970: strptime(CAST(num AS VARCHAR), '%Y%m%d') is the time.",
+  ],
+  ['SELECT to_timestamp(compact::BIGINT) FROM orders', "strptime(compact, '%Y%m%d') is the time."],
   ['SELECT min(to_timestamp(TRY_CAST(unbounded AS BIGINT))) FROM orders', 'epoch_ms(CAST(unbounded AS BIGINT)) is'],
   [
     'SELECT min(to_timestamp(t::DOUBLE)) FROM (SELECT seconds AS t FROM orders UNION ALL SELECT millis FROM orders)',

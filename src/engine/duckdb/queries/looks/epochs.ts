@@ -29,10 +29,11 @@ interface UnitSeen {
 }
 
 /** What to write for a call, if its numbers are in another unit, or in several. Undefined: it is right, or that is not clear. */
-async function epochSaid({ call, taken, written, fields, isApart }: EpochUse, data: Data): Promise<string | undefined> {
+async function epochSaid(use: EpochUse, data: Data): Promise<string | undefined> {
+  const { call, taken, written, fields, isApart } = use;
   const units = await unitsOf(fields, taken, data);
   const [first, second] = units;
-  if (first === undefined) return undefined;
+  if (first === undefined) return daysSaid(use, data);
   const isOfText = fields.some(isText);
   if (second === undefined) {
     const sql = epochCall(first.unit, written, isOfText);
@@ -45,6 +46,19 @@ async function epochSaid({ call, taken, written, fields, isApart }: EpochUse, da
   const sql = mixedCall(of, written, isOfText);
   const such = units.map(({ unit, example }) => `${unit} (${example})`).join(' and ');
   return `${written} is partly ${such}${SINCE_1970}, and ${call} takes ${taken}: ${sql} is the time.`;
+}
+
+/** What to write for a call whose numbers are days such as 20240105; undefined: they are something else. */
+async function daysSaid({ call, taken, written, fields }: EpochUse, data: Data): Promise<string | undefined> {
+  const text = 'CAST(v AS VARCHAR)';
+  const isDay = `length(${text}) = 8 AND try_strptime(${text}, '%Y%m%d') BETWEEN TIMESTAMP '1900-01-01' AND TIMESTAMP '2100-01-01'`;
+  const rows: unknown[][] = [];
+  for (const field of fields)
+    rows.push(await firstRow(field, data, ['count(*)', `count(*) FILTER (WHERE ${isDay})`, 'min(v)']));
+  const example = rows.find(([, , least]) => least != null)?.[2];
+  if (example === undefined || rows.some(([all, days]) => all !== days)) return undefined;
+  const sql = `strptime(${fields.every(isText) ? written : `CAST(${written} AS VARCHAR)`}, '%Y%m%d')`;
+  return `${written} is days, such as ${String(example)}, and ${call} takes ${taken}${SINCE_1970}: ${sql} is the time.`;
 }
 
 /** The one unit that the numbers of fields are in; undefined: there are several, or it is not clear. */
