@@ -11,6 +11,7 @@ import type { Row } from './row.ts';
  * line an error is answered as such; that of a load which ended with nothing stored has its result as `data`.
  */
 
+const NO_NUL = /^[^\0]*$/;
 const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
@@ -38,9 +39,15 @@ export const LOAD = {
       .string()
       .min(1)
       .max(FILE_FIELD_CHARS_MAX)
+      .regex(NO_NUL)
       .optional()
       .describe('A field that gets file_name, in each document'),
-    file_name: z.string().max(FILE_NAME_CHARS_MAX).optional().describe('The name of the file, for file_field'),
+    file_name: z
+      .string()
+      .max(FILE_NAME_CHARS_MAX)
+      .regex(NO_NUL)
+      .optional()
+      .describe('The name of the file, for file_field'),
     sample: Count.optional().describe(
       'Only read this many entries, answer them, and write nothing; the collection may be missing',
     ),

@@ -1,3 +1,4 @@
+import { basename, isAbsolute, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
@@ -42,6 +43,9 @@ export async function openAs(
   return file;
 }
 
+/** A name as documents keep it: below the allowed folder, and of several folders without what is before them. */
+const withinFolder = (name: string) => (isAbsolute(name) ? basename(name) : name.split(sep).join('/'));
+
 /** How a file is sent to the service. */
 export function sentAs(
   file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator' | 'unit' | 'name'>,
@@ -52,7 +56,7 @@ export function sentAs(
     format_params: params = {},
   }: Pick<LoadInput, 'id_field' | 'file_field' | 'types' | 'format_params'>,
 ) {
-  const named = file_field === undefined ? {} : { file_field, file_name: file.name };
+  const named = file_field === undefined ? {} : { file_field, file_name: withinFolder(file.name ?? '') };
   const sent = { format: file.sentAs, line: file.firstLine, unit: file.unit, id_field, ...named };
   if (file.sentAs !== 'csv') return sent;
   const { quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes } = params;

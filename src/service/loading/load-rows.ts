@@ -59,9 +59,13 @@ export async function loadRows(
 
 /** Throws `invalid_input` where a column of CSV has the name. */
 function withFileField(rows: Received['rows'], fileField: FileField): Received['rows'] {
-  if (rows.kind === 'csv' && rows.names.includes(fileField.name)) throw fieldTaken(fileField.name);
+  if (rows.kind === 'csv' && rows.names.some((name) => isSameName(name, fileField.name)))
+    throw fieldTaken(fileField.name);
   return { ...rows, fileField };
 }
+
+/** SQL takes names that differ in case for one. */
+const isSameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 /** Runs work with a spool of its own once there is a place for it. */
 async function spooling<T>(ctx: CallContext, work: (spool: Spool) => Promise<T>): Promise<T> {

@@ -144,13 +144,17 @@ function shown({ at, id, why, kind }: RefusedRow): LoadResult['refused'][number]
   return { at, _id: id, error: why, ...(kind === undefined ? {} : { kind }) };
 }
 
-function fileFieldOf({ file_field: name, file_name: text }: LoadInput): LoadOptions['fileField'] {
+function fileFieldOf({ file_field: name, file_name: text, id_field: idField }: LoadInput): LoadOptions['fileField'] {
   if (name === undefined) return undefined;
-  if (text !== undefined && !OWN_FIELDS.has(name)) return { name, text };
+  const isOwn = OWN_FIELDS.has(name.toLowerCase()) || /^_(?:strays|extra)$/i.test(name);
+  if (text !== undefined && !isOwn && name !== idField) return { name, text };
+  const is = `"file_field" is ${JSON.stringify(name)}`;
   const why =
     text === undefined
       ? '"file_field" needs "file_name"'
-      : `"file_field" is ${JSON.stringify(name)}, which every document has`;
+      : isOwn
+        ? `${is}, which every document has`
+        : `${is}, and so is "id_field": all documents of a file would be one`;
   throw new ApiError('invalid_input', `Cannot load documents: ${why}.`);
 }
 

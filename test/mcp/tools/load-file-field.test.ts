@@ -38,6 +38,9 @@ describe('file_field', () => {
     expect((await call('load_file', { path: 'own.csv', file_field: '_id' })).text).toContain(
       'which every document has',
     );
+    const both = await call('load_file', { path: 'own.csv', id_field: 'source', file_field: 'source' });
+    expect(both.text).toContain('all documents of a file would be one');
+    expect((await call('load_file', { path: 'own.csv', file_field: 'FILE' })).text).toContain('field of that name');
   });
 
   it('is offered where names of files differ by numbers and no field has a day', async () => {

@@ -4,7 +4,7 @@ import { fieldTaken } from '../../../contract/errors.ts';
 import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../../contract/json/json-scan.ts';
 import type { ParquetRows } from '../../rows.ts';
-import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { INSTANT_IDS, INTEGER_IDS } from '../sql/type-kinds.ts';
 import { toJson } from '../tables/alter.ts';
@@ -64,7 +64,7 @@ export async function parquetRelation(
   const constant = added === undefined ? '' : `, ${quoteText(fileField?.text ?? '')} AS ${added.sql}`;
   const select = `SELECT *${constant}, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
   if (added !== undefined) {
-    if (sources.some(({ name }) => name === added.name)) throw fieldTaken(added.name);
+    if (sources.some(({ name }) => foldName(name) === foldName(added.name))) throw fieldTaken(added.name);
     sources.push(added);
   }
   const parts = await partsOf(ask, path, skip, select);

@@ -8,9 +8,11 @@ import { type TokenList, tokenList } from './token-list.ts';
  */
 
 const SELECTS = /^(?:select|with|union|intersect|except|from|join|pivot|unpivot)$/;
-const BEHIND_WHERE = /^(?:group|having|order|limit|offset|qualify|window|sample)$/;
+const BEHIND_WHERE = /^(?:group|having|order|limit|offset|qualify|window|sample|using)$/;
 /** What makes NULL of what it does not read: whether it does is what is asked. */
 const TRIES = /try/i;
+/** What makes another answer of the same data: what is asked of these rows is kept until they change. */
+const CHANGES = /random|uuid|now|today|current_|localtime|nextval/i;
 
 /** Undefined: it reads several tables, or has another query in it, or no WHERE. */
 export function readRows(sql: string): ReadRows | undefined {
@@ -27,7 +29,7 @@ export function readRows(sql: string): ReadRows | undefined {
 /** The same as what stands behind FROM, without conditions that try to read values, have parameters, or name what is computed. */
 export function rowsWithoutTries(sql: string): string | undefined {
   const { from, where } = readRows(sql) ?? {};
-  if (from === undefined || where === undefined) return undefined;
+  if (from === undefined || where === undefined || CHANGES.test(where)) return undefined;
   const aliases = aliasesIn(sql);
   const list = tokenList(where);
   const top = topLevel(list, 0);

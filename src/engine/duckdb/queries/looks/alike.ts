@@ -73,7 +73,7 @@ async function spelledSaid(
   const sets = known
     .filter((text) => text.trim() !== '')
     .map((text) => [text, ...others.filter((other) => foldText(other) === foldText(text))])
-    .filter(({ length }) => length > 1);
+    .filter((set) => set.length > 1 && !isMeantCase(set));
   const [first = [], ...more] = sets;
   const [text = '', other = ''] = first;
   const spelling = sets.length === 0 ? undefined : spellingOf(sets);
@@ -111,12 +111,13 @@ const keyOf = ({ written, table }: TextEquality) => `${table.workspace}.${table.
 const textsIn = (same: readonly TextEquality[], values: Asked['values']): string[] =>
   same.flatMap(({ others }) => others.flatMap((other) => otherText(other, values) ?? []));
 
+const isShort = (text: unknown): text is string => typeof text === 'string' && text.length < TEXT_CHARS_MAX;
+
 /** Groups of an answer that look alike. Only those that it does not show cost a look. */
 export const alike: Look = ({ groups }, { rows }) => {
   const shown = groups.flatMap(({ column, written }): Question[] => {
     if (column === undefined) return [];
-    const texts = () =>
-      rows.slice(0, ROWS_MAX).flatMap((row) => (typeof row[column] === 'string' ? [row[column]] : []));
+    const texts = () => rows.slice(0, ROWS_MAX).flatMap(({ [column]: text }) => (isShort(text) ? [text] : []));
     return [{ kind: 'alike', samples: [], said: () => alikeSaid(written, texts()) }];
   });
   const hidden = groups.filter(({ column }) => column === undefined).slice(0, GROUPS_MAX);
@@ -124,10 +125,7 @@ export const alike: Look = ({ groups }, { rows }) => {
     ...shown,
     ...hidden.map((field): Question => {
       const said: Question['said'] = ([texts = []]) =>
-        alikeSaid(
-          field.written,
-          texts.map(({ text }) => text).filter((text) => text.length < TEXT_CHARS_MAX),
-        );
+        alikeSaid(field.written, texts.map(({ text }) => text).filter(isShort));
       return { kind: 'alike', samples: [{ field, types: [] }], said };
     }),
   ];
@@ -239,8 +237,20 @@ function setsAlike(texts: readonly string[]): string[][] {
     if (same === undefined) seen.set(folded, [text]);
     else if (folded !== '') same.push(text);
   }
-  return [...seen.values()].filter(({ length }) => length > 1);
+  return [...seen.values()].filter((set) => set.length > 1 && !isMeantCase(set));
 }
+
+/** Shorter ones are symbols and units: `Co` and `CO`, `mW` and `MW`. */
+const WORD_CHARS_MIN = 4;
+
+/** Whether texts differ in their letter case only, and are no words but symbols, or ids such as `dQw4w9`. */
+function isMeantCase(texts: readonly string[]): boolean {
+  if (new Set(texts.map((text) => text.toLowerCase())).size > 1) return false;
+  return texts.some((text) => text.length < WORD_CHARS_MIN || (/\d/.test(text) && !isOfOneCase(text)));
+}
+
+const isOfOneCase = (text: string) =>
+  [text.toLowerCase(), text.toUpperCase(), text.slice(0, 1) + text.slice(1).toLowerCase()].includes(text);
 
 /** Answers that are empty for a NULL in what NOT IN (SELECT …) selects. */
 export const nulls: Look = ({ notIns }, { rows, data }) =>

@@ -166,7 +166,7 @@ const UNITS_SHOWN = 4;
 
 function unitsSaid(operand: string, written: string, units: readonly UnitSeen[]): string {
   const shown = units.slice(0, UNITS_SHOWN).map(({ example }) => quoteText(cut(example, SHOWN_CHARS)));
-  return `${operand} is in several units, such as ${shown.join(', ')}, and ${written} leaves them out, so its numbers have no sum and no order: regexp_replace(${operand}, '[0-9., +-]+', '', 'g') is the unit, to group by or to convert from.`;
+  return `${operand} is in several units, such as ${shown.join(', ')}, and ${written} leaves them out, so its numbers have no sum and no order: regexp_extract(${operand}, '[^0-9., +-][^0-9., ]*[23]?$') is the unit, to group by or to convert from.`;
 }
 
 /** Whether a statement names a unit, or does something else with the field than to cast it. */

@@ -63,17 +63,30 @@ export function lookWithoutData(uses: ValueUses, asked: Asked): Promise<string[]
   );
 }
 
+/** How long all looks at one answer take: that is there, and waits. */
+const LOOKS_MS = 2_000;
+const INTERRUPT_MS = 50;
+
 async function answered(questions: readonly Question[], asked: Asked): Promise<string[]> {
   const samples = questions.flatMap((question) => question.samples);
-  const texts = await fewTextsOf(samples, asked.data);
   const said = new Map<string, Kind>();
   const countOf = (kind: Kind) => [...said.values()].filter((one) => one === kind).length;
-  for (const question of questions) {
-    const own = texts.splice(0, question.samples.length);
-    // What is known of the fields says more than the times of an answer.
-    if (countOf(question.kind) >= WARNINGS_MAX || (question.kind === 'farTime' && countOf('time') > 0)) continue;
-    const warning = await question.said(own);
-    if (warning !== undefined) said.set(warning, question.kind);
+  const until = performance.now() + LOOKS_MS;
+  const isLate = () => performance.now() > until;
+  // What is interrupted finds nothing.
+  const watching = setInterval(() => isLate() && asked.data.connection.interrupt(), INTERRUPT_MS);
+  try {
+    const texts = await fewTextsOf(samples, asked.data);
+    for (const question of questions) {
+      if (isLate()) break;
+      const own = texts.splice(0, question.samples.length);
+      // What is known of the fields says more than the times of an answer.
+      if (countOf(question.kind) >= WARNINGS_MAX || (question.kind === 'farTime' && countOf('time') > 0)) continue;
+      const warning = await question.said(own);
+      if (warning !== undefined) said.set(warning, question.kind);
+    }
+  } finally {
+    clearInterval(watching);
   }
   return [...said.keys()];
 }

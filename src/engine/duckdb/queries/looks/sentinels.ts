@@ -1,5 +1,7 @@
 import type { Bound, Measure } from '../../gate/measures.ts';
+import type { TextField } from '../../gate/value-uses.ts';
 import { quoteText } from '../../sql/names.ts';
+import { rowsWithoutTries } from '../../sql/own-rows.ts';
 import { isNumberType } from '../../sql/type-kinds.ts';
 import type { Look } from './look.ts';
 import { allValuesSql, type Data, rowsOf } from './samples.ts';
@@ -16,11 +18,18 @@ const COUNT_MIN = 2;
 const FAR = { below: 1, above: 2 };
 /** Different others: of fewer nothing says how far is far. */
 const OTHERS_MIN = 3;
+/** Nines above the others end many prices and limits: such a number is this many times any of several whole others. */
+const NINES = { times: 5, othersMin: 5 };
+const IS_MONEY =
+  /price|cost|fee|amount|amt|budget|salary|wage|mrr|arr|deposit|revenue|value|balance|limit|preis|betrag|kosten/i;
 
-export const sentinels: Look = ({ measures }, { data }) =>
-  measures.map((one) => ({ kind: 'sentinel', samples: [], said: () => sentinelSaid(one, data) }));
+export const sentinels: Look = ({ measures }, { data, ran }) => {
+  // Those that WHERE leaves out are not aggregated.
+  const from = measures.length > 0 ? rowsWithoutTries(ran) : undefined;
+  return measures.map((one) => ({ kind: 'sentinel', samples: [], said: () => sentinelSaid({ ...one, from }, data) }));
+};
 
-async function sentinelSaid(field: Measure, data: Data): Promise<string | undefined> {
+async function sentinelSaid(field: Measure & Pick<TextField, 'from'>, data: Data): Promise<string | undefined> {
   const from = await allValuesSql(field, data);
   const ends = `SELECT CAST(min(v) AS VARCHAR), CAST(max(v) AS VARCHAR) FROM (${from})`;
   const [found = []] = await rowsOf(data.connection, ends);
@@ -39,22 +48,28 @@ async function sentinelSaid(field: Measure, data: Data): Promise<string | undefi
     `min(${number})`,
     `max(${number})`,
     `approx_count_distinct(v) FILTER (WHERE ${others})`,
+    isNumber ? `count(*) FILTER (WHERE ${number} <> trunc(${number}))` : '0',
     ...literals.map((one) => `count(*) FILTER (WHERE v = ${one})`),
   ];
   const [[low, high, ...numbers] = []] = await rowsOf(data.connection, `SELECT ${seen.join(', ')} FROM (${from})`);
-  const [first = 0, last = 0, start = 0, end = 0, different = 0, ...counts] = numbers.map(Number);
+  const [first = 0, last = 0, start = 0, end = 0, different = 0, broken = 0, ...counts] = numbers.map(Number);
   if (different < OTHERS_MIN && isNumber) return undefined;
   const range = last - first;
+  const mayBeNines = broken === 0 && different >= NINES.othersMin && !IS_MONEY.test(field.written);
   const odd = all.filter((one, at) => {
     const isFar = one === least ? first - start > FAR.below * range : end - last > FAR.above * range;
-    return (counts[at] ?? 0) >= COUNT_MIN && isFar && (one !== '-1' || first >= 0);
+    const isNines = isNumber && Number(one) > 0;
+    // Beside another one below it is one, too.
+    const isOne = (least?.startsWith('-') ?? false) || (mayBeNines && end >= NINES.times * last);
+    if (isNines && !isOne) return false;
+    return (counts[at] ?? 0) >= COUNT_MIN && isFar && (one !== '-1' || (first >= 0 && broken === 0));
   });
   if (odd.length === 0 || !odd.every((one) => mayBe(one, field.bounds))) return undefined;
   const shown = odd
     .map((one) => `${one} (${(counts[all.indexOf(one)] ?? 0).toLocaleString('en-US')} times)`)
     .join(' and ');
   const sql = odd.reduce((x, one) => `nullif(${x}, ${isNumber ? one : quoteText(one)})`, field.written);
-  return `${field.written} has ${shown} far from all its other values (${String(low)} to ${String(high)}), as what stands for no value: ${sql} leaves it out.`;
+  return `${field.written} has ${shown} far from all its other values (${String(low)} to ${String(high)}), as what stands for no value often is: then ${sql} leaves it out.`;
 }
 
 /** The usual sentinel that a value is, as SQL writes it. */
