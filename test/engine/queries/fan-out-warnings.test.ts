@@ -54,14 +54,14 @@ const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings
 test.each([
   [
     'sum(o.total) FROM docs o JOIN items i ON o.nr = i.nr',
-    'sum(o.total) counts one document of o once for each of its matches in i (up to 2): sum(total) FROM (SELECT DISTINCT o._id, o.total, … FROM …) takes it once.',
+    'sum(o.total) counts a document of o once for each of its matches in i (up to 2): if each is to count once, sum(total) FROM (SELECT DISTINCT o._id, o.total, … FROM …).',
   ],
   [
     'avg(total) FROM docs LEFT JOIN items USING (nr)',
-    'avg(total) counts one document of docs once for each of its matches in items (up to 2)',
+    'avg(total) counts a document of docs once for each of its matches in items (up to 2)',
   ],
-  ['o.who, count(o.total) FROM docs o, items i WHERE o.nr = i.nr GROUP BY 1', 'count(DISTINCT o._id) counts it once.'],
-  ['sum(o.total * 2) FROM docs o JOIN items i ON o.nr = i.nr AND i.qty > 1', 'sum(…) counts one document of o'],
+  ['o.who, count(o.total) FROM docs o, items i WHERE o.nr = i.nr GROUP BY 1', 'if each is to count once, count(DISTINCT o._id).'],
+  ['sum(o.total * 2) FROM docs o JOIN items i ON o.nr = i.nr AND i.qty > 1', 'sum(…) counts a document of o'],
   ['sum(o.total) FROM docs o JOIN items i ON CAST(o.nr AS VARCHAR) = CAST(i.nr AS VARCHAR)', 'matches in i (up to 2)'],
   ['sum(o.total) FROM docs o JOIN customers c ON o.who = c.id JOIN items i ON o.nr = i.nr', 'matches in i (up to 2)'],
   ['sum(o.total) FROM docs o JOIN customers c ON o.who = c.id JOIN rates r ON r.of = c.id', 'matches in r (up to 2)'],
@@ -69,11 +69,11 @@ test.each([
   ['sum(total) FROM docs CROSS JOIN unnest(lines) AS l', 'matches in l (up to 3)'],
   [
     'sum(l.at) FROM docs o, unnest(o.lines) AS u(l), unnest(o.tags) AS w(t)',
-    'counts one item of u once for each of its matches in w (up to 2): put its sum into a query of its own',
+    'counts an item of u once for each of its matches in w (up to 2): if each is to count once, put its sum into a query of its own',
   ],
   [
     'sum(q.t) FROM (SELECT nr, sum(total) AS t FROM docs GROUP BY nr) q JOIN items i ON i.nr = q.nr',
-    'sum(q.t) counts one row of q once for each of its matches in i (up to 2): put its sum into a query of its own',
+    'sum(q.t) counts a row of q once for each of its matches in i (up to 2): if each is to count once, put its sum into a query of its own',
   ],
 ])('documents that are counted once for each match: %s', async (rest, said) => {
   expect(await warningsOf(`SELECT ${rest}`)).toEqual([expect.stringContaining(said)]);
