@@ -21,15 +21,23 @@ export interface JoinedSource {
   list: { field: Origin; of: number } | undefined;
 }
 
-/** Fields of one source that are the same for all rows which are put together, or are chosen or told apart by their values. */
+/** Fields of one source that are the same for all rows which are put together, or are told apart by their values. */
 export interface JoinLink {
   /** The place of the source. */
   of: number;
   paths: readonly (readonly string[])[];
-  /** The places of those that it is joined with; none: its values decide by themselves, as in WHERE and GROUP BY. */
+  /** The places of those that it is joined with; none: its values decide by themselves, as in GROUP BY. */
   with: readonly number[];
   /** The one field that its one field is the same as; undefined: there is more to it. */
   same: readonly string[] | undefined;
+}
+
+/** A condition on one source alone. */
+export interface JoinFilter {
+  /** The place of the source. */
+  of: number;
+  /** The engine's tree of it, as JSON, where a list's item is called `v`; undefined: it says nothing by itself. */
+  tree: string | undefined;
 }
 
 /** An aggregate over one source of a join. */
@@ -41,6 +49,9 @@ export interface FanOut {
   of: number;
   sources: readonly JoinedSource[];
   links: readonly JoinLink[];
+  filters: readonly JoinFilter[];
+  /** The places of those that WHERE asks to be missing, or to miss a field. */
+  absent: readonly number[];
 }
 
 /** What of these is found in a statement. */
@@ -54,6 +65,8 @@ export interface FanOutUses {
 interface Join {
   sources: (JoinedSource & { columns: readonly string[] })[];
   links: JoinLink[];
+  filters: JoinFilter[];
+  absent: readonly number[];
   grouped: readonly FieldAt[];
 }
 
@@ -64,9 +77,13 @@ interface FieldAt {
 
 const FOUND_MAX = 3;
 const SOURCES_MAX = 8;
+/** Longer conditions are not looked at. */
+const FILTER_NODES_MAX = 500;
 /** Those of which a row that comes twice makes another value. */
 const COUNTS =
   /^(?:sum|avg|mean|count|fsum|favg|kahan_sum|median|product|stddev(?:_pop|_samp)?|var(?:_pop|_samp)|variance)$/;
+/** Those that stay the same where all rows of a group are there equally often. */
+const AVERAGES = /^(?:avg|mean|favg|median)$/;
 const AGGREGATES =
   /^(?:count_star|min|max|any_value|first|last|list|array_agg|string_agg|group_concat|arg_(?:min|max)|(?:min|max)_by|mode|quantile.*|approx_.*|bool_.*)$/;
 
@@ -87,7 +104,14 @@ export function noteFanOut(walk: FanOutUses, node: Node, scope: Scope | undefine
   const isGrouped = fields.every((field) => join.grouped.some((one) => isSame(one, field)));
   // What a statement begins with is meant to be there once; what it looks up is not.
   if (isGrouped || first.of === join.sources.length - 1) return;
-  walk.fanOuts.push({ call, written: fieldText(value), of: first.of, sources: join.sources, links: join.links });
+  // An average within what is grouped by its own source weighs its rows on purpose, or has one.
+  if (AVERAGES.test(call) && join.grouped.some(({ of }) => of === first.of)) return;
+  const chosen = conjuncts(node['filter']);
+  // Whoever chooses among the matches knows of them.
+  if (chosen.some((condition) => knownIn(condition, join).some(({ of }) => of !== first.of))) return;
+  const { sources, links, absent } = join;
+  const filters = [...join.filters, ...chosen.map((one) => ({ of: first.of, tree: treeOf(one, join) }))];
+  walk.fanOuts.push({ call, written: fieldText(value), of: first.of, sources, links, filters, absent });
 }
 
 const isSame = (one: FieldAt, other: FieldAt) =>
@@ -95,10 +119,13 @@ const isSame = (one: FieldAt, other: FieldAt) =>
 
 /** Undefined: there is what is not known well enough. */
 function joinOf(origins: Origins, select: Node, scope: Scope | undefined): Join | undefined {
-  const join: Join = { sources: [], links: [], grouped: [] };
+  const join: Join = { sources: [], links: [], filters: [], absent: [], grouped: [] };
   const conditions: unknown[] = [select['where_clause']];
   if (!addSources(origins, select['from_table'], join, conditions, scope)) return undefined;
   for (const condition of conditions.flatMap(conjuncts)) addLinks(join, condition);
+  join.absent = conjuncts(select['where_clause'])
+    .filter(({ type }) => type === 'OPERATOR_IS_NULL')
+    .flatMap((condition) => knownIn(condition, join).map(({ of }) => of));
   join.grouped = groupsOf(select, join).flatMap((one) => addTellers(join, one));
   return join;
 }
@@ -160,22 +187,51 @@ function conjuncts(condition: unknown): Node[] {
 function addLinks(join: Join, condition: Node): void {
   const { x, by, others: [other] = [] } = conditionIn(condition) ?? {};
   const [left, right] = by === '=' ? [x, other].map((side) => (isNode(side) ? fieldsIn(side, join) : undefined)) : [];
-  if (left !== undefined && right !== undefined && !left.some(({ of }) => right.some((one) => one.of === of))) {
+  if (left?.length && right?.length && !left.some(({ of }) => right.some((one) => one.of === of))) {
     const isPlain = [x, other].every((side) => isNode(side) && isColumn(side));
     addSides(join, left, right, isPlain);
     return;
   }
+  const [first, ...more] = knownIn(condition, join);
+  if (first !== undefined && more.every(({ of }) => of === first.of))
+    join.filters.push({ of: first.of, tree: treeOf(condition, join) });
   // What decides in another way tells rows apart as well as its fields do.
-  addTellers(join, condition);
+  else addTellers(join, condition);
+}
+
+/** The tree of a condition on one source, which can be put to its rows; undefined: there is what they do not have. */
+function treeOf(condition: Node, join: Join): string | undefined {
+  let size = 0;
+  for (const node of nodesIn(condition)) {
+    size += 1;
+    if (size > FILTER_NODES_MAX || node['class'] === 'PARAMETER') return undefined;
+  }
+  const fields = fieldsIn(condition, join);
+  if (fields === undefined || fields.some(({ of, path }) => path.length === 0 && !join.sources[of]?.list))
+    return undefined;
+  return JSON.stringify(condition, (key, value) => {
+    if (key === 'query_location') return undefined;
+    if (!isNode(value)) return value;
+    // The tree has no value for an empty text.
+    if (value['is_null'] === false) return { value: '', ...value };
+    const field = value['class'] === 'COLUMN_REF' ? fieldAt(textsOf(value['column_names']), join) : undefined;
+    if (field === undefined) return value;
+    const names = join.sources[field.of]?.list === undefined ? field.path : ['v', ...field.path];
+    return { class: 'COLUMN_REF', type: 'COLUMN_REF', column_names: names };
+  });
 }
 
 function addTellers(join: Join, expression: Node): FieldAt[] {
-  const fields = [...nodesIn(expression)].flatMap((node) =>
-    node['class'] === 'COLUMN_REF' ? (fieldAt(textsOf(node['column_names']), join) ?? []) : [],
-  );
+  const fields = knownIn(expression, join);
   join.links.push(...fields.map(({ of, path }) => ({ of, paths: [path], with: [], same: undefined })));
   return fields;
 }
+
+/** Those fields of an expression that are known. */
+const knownIn = (expression: Node, join: Join): FieldAt[] =>
+  [...nodesIn(expression)].flatMap((node) =>
+    node['class'] === 'COLUMN_REF' ? (fieldAt(textsOf(node['column_names']), join) ?? []) : [],
+  );
 
 const isColumn = (node: Node): boolean => {
   const inner = castIn(node)?.operand;

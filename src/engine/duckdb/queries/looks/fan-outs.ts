@@ -18,7 +18,7 @@ async function fanOutSaid(one: FanOut, data: Data): Promise<string | undefined> 
   for (let isMore = true; isMore; ) {
     isMore = false;
     for (const at of sources.keys()) {
-      const links = met.has(at) ? [] : linksTo(one, at, met);
+      const links = met.has(at) || one.absent.includes(at) ? [] : linksTo(one, at, met);
       // What more is joined may tell its rows apart.
       if (links.length === 0 || many.get(at)?.keys === links.length) continue;
       const most = await mostOf(one, at, links, data);
@@ -55,7 +55,15 @@ function linksTo({ sources, links }: FanOut, at: number, met: ReadonlySet<number
 /** How many rows of a source, at most, are put to one row of those that are met: 1 for what is not known. */
 async function mostOf(one: FanOut, at: number, links: readonly JoinLink[], data: Data): Promise<number> {
   const { table, list } = one.sources[at] ?? {};
-  if (list !== undefined) return mostItems(list, links, data);
+  const filter = await filterSql(one, at, data);
+  const ownFilter = await filterSql(one, one.of, data);
+  if (filter === undefined || ownFilter === undefined) return 1;
+  if (list !== undefined) {
+    const { of } = list;
+    // Conditions on others than the documents that have the list leave who knows which.
+    if (ownFilter !== '' && (of !== one.of || one.sources[of]?.table === undefined)) return 1;
+    return mostItems(list, links, filter, chosenSql(data.viewOf(list.field.table), ownFilter), data);
+  }
   if (table === undefined || links.some(({ paths }) => isId(paths) && table.kind === 'collection')) return 1;
   const view = data.viewOf(table);
   const joined = links.filter((link) => link.with.length > 0);
@@ -65,36 +73,57 @@ async function mostOf(one: FanOut, at: number, links: readonly JoinLink[], data:
   const limit = Number(rows ?? 0) > SOUGHT_ROWS ? ` LIMIT ${SOUGHT_ROWS}` : '';
   const columns = all.map((sql, place) => `${sql} AS k${place}`).join(', ');
   const isThere = keys.map((_, place) => `k${place} IS NOT NULL`).join(' AND ');
-  const some = `SELECT ${all.map((_, place) => `k${place}`).join(', ')}, count(*) AS n FROM (SELECT ${columns} FROM ${view}${limit}) WHERE ${isThere} GROUP BY ALL HAVING n > 1`;
+  const from = filter === '' ? `${view}${limit}` : chosenSql(view, filter);
+  const some = `SELECT ${all.map((_, place) => `k${place}`).join(', ')}, count(*) AS n FROM (SELECT ${columns} FROM ${from}) WHERE ${isThere} GROUP BY ALL HAVING n > 1`;
   const [[most] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${some})`);
   const own = one.sources[one.of]?.table;
-  if (Number(most ?? 1) < 2 || own === undefined) return Number(most ?? 1);
+  if (Number(most ?? 1) < 2) return 1;
   // Keys that come twice, and that nothing is put to.
   const pairs = joined.flatMap(({ paths: [path], same, with: [of] }) =>
     of === one.of && same !== undefined && path !== undefined ? [[pathSql(path), pathSql(same)] as const] : [],
   );
-  if (pairs.length === 0) return Number(most);
+  // Conditions on what is not put to it directly leave who knows which.
+  if (pairs.length === 0 || own === undefined) return ownFilter === '' ? Number(most) : 1;
   const theirs = pairs.map(([sql]) => `CAST(k${all.indexOf(sql)} AS VARCHAR)`).join(', ');
   const ours = pairs.map(([, sql]) => `CAST(${sql} AS VARCHAR)`).join(', ');
-  const isMet = `(${theirs}) IN (SELECT (${ours}) FROM ${data.viewOf(own)} LIMIT ${SOUGHT_ROWS})`;
+  const isMet = `(${theirs}) IN (SELECT (${ours}) FROM ${chosenSql(data.viewOf(own), ownFilter)})`;
   const [[met] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${some}) WHERE ${isMet}`);
   return Number(met ?? 1);
 }
 
+/** The first rows of a view that meet a condition. */
+const chosenSql = (view: string, filter: string) =>
+  `(SELECT * FROM ${view} LIMIT ${SOUGHT_ROWS})${filter === '' ? '' : ` WHERE ${filter}`}`;
+
+/** The conditions on one source alone, as SQL on its rows; empty: there are none; undefined: there is one that is not known. */
+async function filterSql({ filters }: FanOut, at: number, data: Data): Promise<string | undefined> {
+  const trees = filters.filter(({ of }) => of === at).map(({ tree }) => tree);
+  if (trees.length === 0) return '';
+  if (trees.includes(undefined)) return undefined;
+  const all = `{"class":"CONJUNCTION","type":"CONJUNCTION_AND","children":[${trees.join(',')}]}`;
+  const node = `{"type":"SELECT_NODE","cte_map":{"map":[]},"aggregate_handling":"STANDARD_HANDLING","select_list":[${all}],"from_table":{"type":"EMPTY"}}`;
+  const json = `{"error":false,"statements":[{"node":${node}}]}`;
+  const [[sql] = []] = await rowsOf(data.connection, `SELECT json_deserialize_sql(CAST(${quoteText(json)} AS JSON))`);
+  return sql === undefined ? undefined : String(sql).replace(/^SELECT /, '');
+}
+
 const isId = (paths: JoinLink['paths']) => paths.length === 1 && paths[0]?.length === 1 && paths[0][0] === ID_COLUMN;
 
-/** How many items of a list, at most, are the same in what chooses among them. */
+/** How many items of a list that meet a condition, at most, are the same in what chooses among them. */
 async function mostItems(
-  { field: { table, path } }: NonNullable<JoinedSource['list']>,
+  { field: { path } }: NonNullable<JoinedSource['list']>,
   links: readonly JoinLink[],
+  filter: string,
+  from: string,
   data: Data,
 ): Promise<number> {
   const tellers = links.flatMap(({ paths }) => paths).map((steps) => `v${stepsSql(steps)}`);
-  const lists = `SELECT row_number() OVER () AS r, v AS l FROM (${fieldSql(path, data.viewOf(table), ROWS_MAX)})`;
+  const lists = `SELECT row_number() OVER () AS r, v AS l FROM (${fieldSql(path, from, ROWS_MAX)})`;
+  const where = filter === '' ? '' : ` WHERE ${filter}`;
   const counts =
-    tellers.length === 0
+    tellers.length === 0 && filter === ''
       ? `SELECT len(l) AS n FROM (${lists})`
-      : `SELECT count(*) AS n FROM (SELECT r, unnest(l) AS v FROM (${lists})) GROUP BY r, ${tellers.join(', ')}`;
+      : `SELECT count(*) AS n FROM (SELECT r, unnest(l) AS v FROM (${lists}))${where} GROUP BY ${['r', ...tellers].join(', ')}`;
   const [[most] = []] = await rowsOf(data.connection, `SELECT max(n) FROM (${counts})`);
   return Number(most ?? 1);
 }
@@ -104,12 +133,12 @@ const pathSql = ([first = '', ...steps]: readonly string[]) => `${quoteName(firs
 
 function saidOf({ call, written }: FanOut, own: JoinedSource, other: JoinedSource, most: number): string {
   const value = written ?? '…';
-  const what = own.table !== undefined ? 'document' : own.list !== undefined ? 'item' : 'row';
-  const each = `${call}(${value}) counts one ${what} of ${own.name} once for each of its matches in ${other.name} (up to ${most.toLocaleString('en-US')})`;
-  if (own.table === undefined) return `${each}: put its ${call} into a query of its own, before the join.`;
+  const what = own.table !== undefined ? 'a document' : own.list !== undefined ? 'an item' : 'a row';
+  const each = `${call}(${value}) counts ${what} of ${own.name} once for each of its matches in ${other.name} (up to ${most.toLocaleString('en-US')}): if each is to count once,`;
+  if (own.table === undefined) return `${each} put its ${call} into a query of its own, before the join.`;
   const id = `${own.name}.${ID_COLUMN}`;
   const column = value.slice(value.startsWith(`${own.name}.`) ? own.name.length + 1 : 0);
   return call === 'count'
-    ? `${each}: count(DISTINCT ${id}) counts it once.`
-    : `${each}: ${call}(${column}) FROM (SELECT DISTINCT ${id}, ${written === undefined ? '' : `${written}, `}… FROM …) takes it once.`;
+    ? `${each} count(DISTINCT ${id}).`
+    : `${each} ${call}(${column}) FROM (SELECT DISTINCT ${id}, ${written === undefined ? '' : `${written}, `}… FROM …).`;
 }
