@@ -43,7 +43,7 @@ function isPartly(rows: readonly SeenRow[], at: number): boolean {
 
 /** `valid_to`, `endDate`, `to_year`: only the row of a history that still holds has none. */
 const AN_END =
-  /(?:^|[^a-z])(?:to|until|till|end|ended|bis)(?:[^a-z]*(?:date|day|time|timestamp|month|year|at|on))?[^a-z]*$/;
+  /(?:^|[^a-z])(?:to|until|till|end|ended|bis)(?:[_ -]?(?:date|day|time|timestamp|month|year|at|on|datum|jahr))?$/;
 
 function isOpenEnd(names: readonly string[], rows: readonly SeenRow[], at: number): boolean {
   const name = cut(names[at] ?? '', CHARS_MAX)
