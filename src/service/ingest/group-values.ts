@@ -20,7 +20,7 @@ const EXCEPTIONS = 50;
 /** What to tell of columns with values on the first row of each group only, and how to fill them; undefined: there are none. */
 export function groupNote({ names, first }: SeenRows): string | undefined {
   const most = Math.floor(first.length / EXCEPTIONS);
-  const partly = names.flatMap((_, at) => (isPartly(first, at) ? [at] : []));
+  const partly = names.flatMap((_, at) => (isPartly(first, at) && !isOpenEnd(names, first, at) ? [at] : []));
   if (partly.length === 0) return undefined;
   const full = names.flatMap((_, at) => (first.every(({ forms }) => forms[at] !== undefined) ? [at] : []));
   for (const key of full.slice(0, KEYS_MAX)) {
@@ -39,6 +39,17 @@ function isPartly(rows: readonly SeenRow[], at: number): boolean {
   let filled = 0;
   for (const { forms } of rows) if (forms[at] !== undefined) filled += 1;
   return filled >= VALUES_MIN && filled < rows.length;
+}
+
+/** `valid_to`, `endDate`, `to_year`: only the row of a history that still holds has none. */
+const AN_END =
+  /(?:^|[^a-z])(?:to|until|till|end|ended|bis)(?:[_ -]?(?:date|day|time|timestamp|month|year|at|on|datum|jahr))?$/;
+
+function isOpenEnd(names: readonly string[], rows: readonly SeenRow[], at: number): boolean {
+  const name = cut(names[at] ?? '', CHARS_MAX)
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+  return AN_END.test(name) && rows.every(({ forms }) => [undefined, 'number', 'time'].includes(forms[at]));
 }
 
 /** Whether each row has the key of the row above; undefined: it is no key of groups of rows that stand together. */

@@ -114,6 +114,7 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean
   const weak: SeenRow[] = [];
   /** Without a word. */
   const bare: SeenRow[] = [];
+  const often = labelsOften(rows);
   const found = rows.filter((row, index) => {
     const numbers = numbersIn(row);
     const isSaid = numbers.length > 0 && hasWord(row);
@@ -123,7 +124,7 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean
     const isSaidAlone = poor && isSaid && !isLoose && !(table.isWhole && isNoSum(row, numbers, sums));
     const isSum = (isLast && isTotal(row.cells[0] ?? '')) || isSaidAlone || start !== undefined;
     const weakStart = !isSum && isSaid ? sums.startOf(numbers, 1) : undefined;
-    const byDigits = isSum || isSaid ? undefined : sums.startByDigits(numbers);
+    const byDigits = isSum || isSaid || often.has(labelKey(row)) ? undefined : sums.startByDigits(numbers);
     if (weakStart !== undefined) weak.push(row);
     else if (byDigits !== undefined && byDigits.digits >= DIGITS_MIN) bare.push(row);
     else if (!isSum) {
@@ -189,6 +190,18 @@ function labelOf({ cells, forms }: SeenRow): Label | undefined {
 }
 
 const labelKey = (row: SeenRow) => JSON.stringify(labelOf(row));
+
+/** The labels that several rows have: those of groups, of which no sum has the name of one. */
+function labelsOften(rows: readonly SeenRow[]): ReadonlySet<string | undefined> {
+  const [met, often] = [new Set<string | undefined>(), new Set<string | undefined>()];
+  for (const row of rows) {
+    if (labelOf(row) === undefined) continue;
+    const key = labelKey(row);
+    if (met.has(key)) often.add(key);
+    met.add(key);
+  }
+  return often;
+}
 
 /** The rows that are looked at, and whether they are all that there are. */
 interface Looked {

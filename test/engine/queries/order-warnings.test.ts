@@ -71,6 +71,13 @@ function orderOf(n: number) {
     weekday: ['Mon', 'Tue', 'Wed', 'Thu'][n % 4] ?? '',
     age: ['0-4', '5-9', '10-14', '100+'][n % 4] ?? '',
     room: `P${n}`,
+    so: `SO${n + 1}`,
+    flight: `${['LH', 'BA', 'AF'][n % 3] ?? ''}${n * 7}`,
+    account: `CS${n + 1}`,
+    eur: `EUR${n + 1}`,
+    usd: `USD ${n + 1}`,
+    rupees: `Rs. ${n + 1}`,
+    bus: n % 10 === 1 ? `${n}A` : `${n}`,
     city: ['Paris', 'Oslo', 'Rome'][n % 3] ?? '',
     cost: { '@cur': n % 2 === 0 ? 'EUR' : 'USD', '#text': n },
     prices: { [`k${n % 50}`]: n },
@@ -225,6 +232,40 @@ test.each([
   ['SELECT count(*) FROM orders WHERE total_price > ANY (SELECT total_price FROM orders)', 'total_price'],
 ])('numbers: %s', async (sql, operand) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(`${operand} is text, ordered as text: `)]);
+});
+
+test.each([
+  "SELECT room FROM orders ORDER BY CAST(regexp_extract(room, '[0-9]+') AS INT), room",
+  "SELECT weekday FROM orders ORDER BY array_position(['Mon', 'Tue', 'Wed', 'Thu'], weekday), weekday",
+  'SELECT ip, count(*) FROM orders GROUP BY ip ORDER BY 2 DESC, ip',
+  'SELECT name_of_month, sum(amount) FROM orders GROUP BY 1 ORDER BY sum(amount) DESC, name_of_month',
+  'SELECT name_of_month, sum(amount) AS s FROM orders GROUP BY 1 ORDER BY s, 1',
+  'SELECT max(amount), total_price FROM orders GROUP BY 2 ORDER BY 1, 2',
+  'SELECT total_price FROM orders ORDER BY amount DESC, total_price',
+  'SELECT rank() OVER (ORDER BY amount DESC, total_price) FROM orders',
+  'SELECT first(_id ORDER BY amount % 3, total_price) FROM orders',
+  'SELECT DISTINCT ON (total_price) total_price, amount FROM orders ORDER BY total_price, amount DESC',
+  'SELECT total_price, amount FROM orders UNION ALL SELECT city, 1 FROM orders ORDER BY 2 DESC, 1',
+  // Codes are no quantities.
+  'SELECT so FROM orders ORDER BY so',
+  'SELECT max(so), min(flight), max(account) FROM orders',
+  'SELECT amount FROM orders ORDER BY flight DESC',
+])('no warning of a key that only settles what comes first of equals, or of codes: %s', async (sql) => {
+  expect(await warningsOf(sql)).toEqual([]);
+});
+
+test.each([
+  ['SELECT _id FROM orders ORDER BY city, name_of_month', 'name_of_month'],
+  ['SELECT city, weekday, sum(amount) FROM orders GROUP BY ALL ORDER BY 1, weekday DESC', 'weekday'],
+  ['SELECT _id FROM orders ORDER BY by_country.shipping.cost, amount, total_price', 'total_price'],
+  ['SELECT rank() OVER (ORDER BY city, total_price) FROM orders', 'total_price'],
+  ['SELECT DISTINCT ON (city) city, total_price FROM orders ORDER BY city DESC, total_price DESC', 'total_price'],
+  ['SELECT total_price, amount FROM orders UNION ALL SELECT city, 1 FROM orders ORDER BY 1 DESC, 2', 'total_price'],
+  ['SELECT eur FROM orders ORDER BY eur', 'eur'],
+  ['SELECT max(usd) FROM orders', 'usd'],
+  ['SELECT max(rupees) FROM orders', 'rupees'],
+])('keys that order, and quantities: %s', async (sql, operand) => {
+  expect(await warningsOf(sql)).toContainEqual(expect.stringContaining(`${operand} is text, ordered as text: `));
 });
 
 test.each([
@@ -429,6 +470,15 @@ test.each([
     'values of li.sku that were looked at become NULL',
   ],
   [
+    'SELECT TRY_CAST(bus AS INT) AS n FROM orders ORDER BY n',
+    "values of bus that were looked at become NULL, such as '1A'",
+  ],
+  [
+    'SELECT bus FROM orders ORDER BY TRY_CAST(bus AS INT) DESC LIMIT 3',
+    'values of bus that were looked at become NULL',
+  ],
+  ['SELECT sum(TRY_CAST(bus AS INT)) FROM orders GROUP BY city, bus ORDER BY TRY_CAST(bus AS INT)', 'become NULL'],
+  [
     'SELECT sum(CAST(dotted AS DOUBLE)) FROM orders',
     "dotted is text such as '1.001' and '2.002', whose dots may be between thousands. If they are: CAST(replace(dotted, '.', '') AS DOUBLE); ",
   ],
@@ -440,6 +490,8 @@ test.each([
 test.each([
   'SELECT sum(TRY_CAST(worded AS DOUBLE)), sum(TRY_CAST(total_price AS DOUBLE)) FROM orders',
   'SELECT books FROM orders WHERE TRY_CAST(books AS DOUBLE) IS NULL',
+  'SELECT bus FROM orders ORDER BY TRY_CAST(bus AS INT) NULLS LAST, bus',
+  "SELECT bus FROM orders ORDER BY TRY_CAST(replace(bus, 'x', '') AS INT) NULLS LAST, bus",
   "SELECT coalesce(TRY_CAST(dmy AS DATE), strptime(dmy, '%d.%m.%Y')) FROM orders",
   "SELECT sum(CAST(replace(dotted, '.', '') AS BIGINT)) FROM orders",
   'SELECT TRY_CAST(books AS VARCHAR), TRY_CAST(amount AS INT) FROM orders',

@@ -22,6 +22,8 @@ export interface TextCast {
   isTry: boolean;
   /** Whether the author asks what it does not read, or has something else to read it. */
   isAsked: boolean;
+  /** Whether all that it does is to order rows, none of which are left out. */
+  isSortKey: boolean;
   sources: Sources;
   /** What reads a value that is called `v`, as SQL, where that is no cast: `try_strptime`. */
   tried?: string | undefined;
@@ -35,6 +37,8 @@ export interface CastUses {
   casts: TextCast[];
   /** The operands, as they are written, of which the author asks what no cast reads. */
   known: Set<string>;
+  /** The keys by which queries order all their rows. */
+  sortKeys: Set<Node>;
 }
 
 const CASTS_MAX = 24;
@@ -85,9 +89,10 @@ export function noteCast(walk: CastUses, node: Node, scope: Scope | undefined): 
   const { operand, type = '', isTry = false, tried } = castIn(node) ?? parsedIn(node) ?? {};
   if (!(isNumber(type) || isTime(type) || OF_CLOCKS.test(type)) || walk.casts.length >= CASTS_MAX) return;
   const sources = sourcesOf(walk.origins, operand, scope);
+  const isSortKey = walk.sortKeys.has(node);
   const text = sources.fields.find(isText);
   if (text === undefined) {
-    if (tried === undefined) notePartCast(walk, textPartsOf(walk.origins, operand, scope), { type, isTry });
+    if (tried === undefined) notePartCast(walk, textPartsOf(walk.origins, operand, scope), { type, isTry, isSortKey });
     return;
   }
   const { written } = text;
@@ -95,25 +100,33 @@ export function noteCast(walk: CastUses, node: Node, scope: Scope | undefined): 
   const known = walk.casts[same];
   // Whoever tries several formats has each read its own values.
   if (known !== undefined && known.tried !== tried) walk.known.add(written);
-  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, sources, tried });
+  if (known === undefined) walk.casts.push({ written, type, isTry, isAsked: false, isSortKey, sources, tried });
   // The same words may name other fields elsewhere in the statement.
-  else walk.casts[same] = { ...known, sources: together(known.sources, sources) };
+  else
+    walk.casts[same] = {
+      ...known,
+      isSortKey: known.isSortKey && isSortKey,
+      sources: together(known.sources, sources),
+    };
 }
 
 /** A cast of what functions of text make of a field: its errors name the value, and its NULLs and other numbers do not. */
 function notePartCast(
   walk: CastUses,
   [part]: readonly TextPart[],
-  { type, isTry }: Pick<TextCast, 'type' | 'isTry'>,
+  { type, isTry, isSortKey }: Pick<TextCast, 'type' | 'isTry' | 'isSortKey'>,
 ): void {
   if (part === undefined || part.number !== undefined || !(isTry || isNumber(type))) return;
   const { written, of, whole } = part;
-  if (walk.casts.some((one) => one.written === written && one.type === type && one.isTry === isTry)) return;
+  const known = walk.casts.find((one) => one.written === written && one.type === type && one.isTry === isTry);
+  if (known !== undefined) known.isSortKey &&= isSortKey;
+  if (known !== undefined) return;
   walk.casts.push({
     written,
     type,
     isTry,
     isAsked: false,
+    isSortKey,
     of,
     sources: { fields: [whole ?? part], isComputed: false },
   });

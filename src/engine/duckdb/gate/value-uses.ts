@@ -22,6 +22,7 @@ import {
   isZoned,
   itemMeant,
   type Origin,
+  type Origins,
   originsInQuery,
   originsOf,
   type Place,
@@ -33,6 +34,7 @@ import { type JsonUse, type JsonUses, noteJsonOrdered } from './json-values.ts';
 import { type Measure, type MeasureUses, measuresOf, noteMeasure } from './measures.ts';
 import type { Scope } from './node-scopes.ts';
 import { type Blank, type NotIn, type NullUses, noteBlank, noteNotIn } from './nulls.ts';
+import { isAmong, keysOfAllRows, keysThatOrder, ordersOf } from './sort-keys.ts';
 import {
   type AlikeUses,
   noteEqual,
@@ -174,6 +176,7 @@ export function createValueUses(tree: Node, types: TimeTypes, json: JsonUses | u
     met: new Set(),
     spelled: { texts: new Set(), fields: new Set() },
     known: new Set(),
+    sortKeys: new Set(),
     apart: new Set(),
     beside: new Map(),
     joins: new Map(),
@@ -274,37 +277,28 @@ function noteSorted(walk: ValueWalk, query: Node, outer: Scope | undefined): voi
   const scope = isSelect ? { select: query, outer } : outer;
   const items = nodesOf(query['select_list']);
   const hasStar = items.some((item) => item['class'] === 'STAR');
-  for (const { orders } of nodesOf(query['modifiers'])) {
-    // What decides only where the number or the length of the same is equal.
-    const behind: OrderedField[] = [];
-    for (const { expression } of nodesOf(orders)) {
-      const number = constantOf(expression);
-      const item = hasStar ? undefined : items[Number(number) - 1];
-      const own = isSelect ? (item ?? itemMeant(walk.origins, query, expression) ?? expression) : undefined;
-      if (isSelect && walk.json !== undefined) noteJsonOrdered(walk.json, own, scope);
-      const found = [
-        ...textPartsOf(walk.origins, own, scope),
-        ...(number !== undefined
-          ? originsInQuery(walk.origins, query, { at: Number(number) - 1 })
-          : isNode(expression) && expression['class'] === 'STAR'
-            ? // Whoever orders by all has objects among them.
-              items.slice(0, ORDERS_MAX).flatMap((one) => originsOf(walk.origins, one, scope).filter(isText))
-            : sortedBy(walk, expression, query, scope)),
-      ];
-      note(
-        walk,
-        found.filter((one) => !behind.some((known) => isSameOrder(known, one))),
-      );
-      const inner = isNode(own) ? (castIn(own)?.operand ?? lengthOf(own)) : undefined;
-      behind.push(...originsOf(walk.origins, inner, scope), ...textPartsOf(walk.origins, inner, scope));
-    }
+  for (const key of keysOfAllRows(query)) walk.sortKeys.add(key);
+  const meant = (expression: Node) => {
+    const item = hasStar ? undefined : items[Number(constantOf(expression)) - 1];
+    return isSelect ? (item ?? itemMeant(walk.origins, query, expression) ?? expression) : expression;
+  };
+  for (const { expression, meant: own, before } of keysThatOrder(walk.origins, ordersOf(query), scope, meant)) {
+    const number = constantOf(expression);
+    if (isSelect && walk.json !== undefined) noteJsonOrdered(walk.json, own, scope);
+    const found = [
+      ...(isSelect ? textPartsOf(walk.origins, own, scope) : []),
+      ...(number !== undefined
+        ? originsInQuery(walk.origins, query, { at: Number(number) - 1 })
+        : expression['class'] === 'STAR'
+          ? // Whoever orders by all has objects among them.
+            items.slice(0, ORDERS_MAX).flatMap((one) => originsOf(walk.origins, one, scope).filter(isText))
+          : sortedBy(walk, expression, query, scope)),
+    ];
+    note(
+      walk,
+      found.filter((one) => !isAmong(one, before)),
+    );
   }
-}
-
-/** What the length is taken of. */
-function lengthOf(node: Node): Node | undefined {
-  const isLength = /^(?:len|length|strlen)$/.test(foldName(textOf(node['function_name'])));
-  return isLength ? nodesOf(node['children'])[0] : undefined;
 }
 
 /** An alias comes before a column here. */
@@ -323,12 +317,16 @@ const ORDERS_ALL = /^(?:greatest|least)$/;
 const OF_LISTS = /^(?:list|array)_/;
 
 /** What a call puts in order, by what it is or by its ORDER BY: values, and what gives the items of a list. */
-function orderedIn(call: Node): { values: readonly unknown[]; items: readonly Node[] } {
+function orderedIn(
+  origins: Origins,
+  call: Node,
+  scope: Scope | undefined,
+): { values: readonly unknown[]; items: readonly Node[] } {
   if (call['class'] !== 'FUNCTION' && call['class'] !== 'WINDOW') return { values: [], items: [] };
   const name = foldName(textOf(call['function_name']));
   const children = nodesOf(call['children']);
   const { orders = isNode(call['order_bys']) ? call['order_bys']['orders'] : [] } = call;
-  const by = nodesOf(orders).map(({ expression }) => expression);
+  const by = keysThatOrder(origins, orders, scope).map(({ expression }) => expression);
   if (ORDERS_FIRST.test(name) && OF_LISTS.test(name))
     return { values: by, items: [{ class: 'FUNCTION', function_name: 'unnest', children: children.slice(0, 1) }] };
   const own = ORDERS_FIRST.test(name)
@@ -343,7 +341,7 @@ function orderedIn(call: Node): { values: readonly unknown[]; items: readonly No
 }
 
 function noteCall(walk: ValueWalk, node: Node, scope: Scope | undefined): void {
-  const { values, items } = orderedIn(node);
+  const { values, items } = orderedIn(walk.origins, node, scope);
   for (const one of [...items, ...values]) noteOrdered(walk, one, scope);
   if (walk.json !== undefined) for (const one of values) noteJsonOrdered(walk.json, one, scope);
 }

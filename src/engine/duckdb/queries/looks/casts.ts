@@ -33,7 +33,8 @@ const readIn = ({ written, type, of, sources }: TextCast): Cast => ({
 
 /** Which values of a field a TRY_CAST makes NULL, and what reads them; nothing of words. */
 export const lostByCasts: Look = ({ casts }, { data, ran }) => {
-  const toTell = casts.filter(({ isTry, isAsked }) => isTry && !isAsked).slice(0, CASTS_MAX);
+  // Of a key that orders all rows, NULL loses none.
+  const toTell = casts.filter(({ isTry, isAsked, isSortKey }) => isTry && !isAsked && !isSortKey).slice(0, CASTS_MAX);
   // Those that WHERE leaves out are not lost by a cast.
   const from = toTell.length > 0 ? rowsWithoutTries(ran) : undefined;
   const fieldsIn = (cast: TextCast) => fieldsOf(cast).map((field) => ({ ...field, from }));

@@ -1,5 +1,5 @@
 import { quoteText } from '../names.ts';
-import { hasDigit, numbersIn, readingFor } from './readings.ts';
+import { hasDigit, isCode, numbersIn, readingFor } from './readings.ts';
 import { formOf } from './times.ts';
 
 /*
@@ -252,7 +252,7 @@ function numberedIn(text: string): { prefix: string; number: string } | undefine
   const number = NUMBER_BEHIND.exec(text)?.[0] ?? '';
   const prefix = text.slice(0, text.length - number.length);
   const isName = number !== '' && prefix.length <= PREFIX_CHARS_MAX && /\p{L}/u.test(prefix) && MARKED.test(prefix);
-  return isName && numbersIn(text).every((one) => one === undefined) ? { prefix, number } : undefined;
+  return isName && !isCode(text) && numbersIn(text).every((one) => one === undefined) ? { prefix, number } : undefined;
 }
 
 /** Numbers behind the same text: `A-9`, `A-10`. */

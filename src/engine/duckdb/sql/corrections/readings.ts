@@ -57,8 +57,19 @@ const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?|\p{L}{1,12}\.)\s?/u;
 const UNIT_BEHIND = /\s?(?:[$€£¥%]|\p{L}{1,12}[²³]?\.?|(?:[mcdk]?m|ft|in|yd|mi)\^?[23])$/u;
 /** `PO-990`, in which the hyphen is no sign. */
 const NUMBERED = /^[A-Z]{2,4}[−-]\d+$/;
+/** Short names of currencies: those of ISO 4217, and others that stand before numbers. */
+const CURRENCIES: ReadonlySet<string> = new Set([
+  ...Intl.supportedValuesOf('currency'),
+  ...'RM RS TL KR DM SFR'.split(' '),
+]);
+const LETTERS_BEFORE = /^([A-Z]{2,4})\d+$/;
+/** Whether a text is a code, such as `SO11` and `LH4`, and no number of a currency. */
+export function isCode(text: string): boolean {
+  const letters = LETTERS_BEFORE.exec(text)?.[1];
+  return letters !== undefined && !CURRENCIES.has(letters);
+}
 const withoutUnit = (text: string) =>
-  NUMBERED.test(text) ? text : text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
+  NUMBERED.test(text) || isCode(text) ? text : text.replace(UNIT_BEFORE, '').replace(UNIT_BEHIND, '');
 /** `1,200.50`, `1'200.50`, `300.25-`; also with the groups of two digits that India has. */
 const POINTED = /^[+−-]?(?:\d+|[1-9]\d?\d?(?:[,'’]\d\d\d?)*[,'’]\d\d\d)?(?:\.\d*)?[−-]?$/;
 /** `1.200,50`, `3 145,26`. */
