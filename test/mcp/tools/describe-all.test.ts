@@ -74,6 +74,7 @@ describe('describe_collection of all documents', () => {
       expect.stringMatching(/^cost is text, ordered as text: .* As a number: CAST\(regexp_replace\(cost, /),
       expect.stringMatching(/^of\.day is text, .* As a time: strptime\(of\.day, '%d\.%m\.%Y'\)\.$/),
       expect.stringMatching(/^code is text, .* By its number: CAST\(regexp_extract\(code, /),
+      expect.stringMatching(/^name is text, .* By its number: CAST\(regexp_extract\(name, /),
     ]);
     expect((await linesOf(await load([{ n: 1, t: 'x' }]))).data['other_spellings']).toBeUndefined();
   });

@@ -43,6 +43,7 @@ describe('load_file', () => {
       workspace: 'w',
       collection: 'c',
       format: 'csv',
+      unit: 'line',
       line: 7,
       on_error: 'skip',
       csv: JSON.stringify(csv),
@@ -52,7 +53,9 @@ describe('load_file', () => {
       { ...told, sample: 200 },
       { ...told, skip: 3, id_field: 'id' },
     ]);
-    expect((await load({})).loads).toEqual([{ workspace: 'w', collection: 'c', format: 'jsonl', skip: 0 }]);
+    expect((await load({})).loads).toEqual([
+      { workspace: 'w', collection: 'c', format: 'jsonl', unit: 'line', skip: 0 },
+    ]);
   });
 
   it('names a collection whose name SQL has to quote as SQL does, and says so', async () => {

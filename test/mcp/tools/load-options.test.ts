@@ -88,11 +88,11 @@ describe('"event_time"', () => {
 
 describe('a dry run', () => {
   it('warns of what the load will warn of, but for what only its end tells', async () => {
-    const csv = `day;price\n${'31.12.2024;12,50\n01.02.2024;1,00\n'.repeat(3)}`;
+    const csv = `day;price\n${[1, 2, 3].map((n) => `31.12.202${n};12,5${n}\n01.02.202${n};1,0${n}\n`).join('')}`;
     const dry = await load('csv', csv, { dry_run: true });
     const { data } = await load('csv', csv);
     const warnings = dry.data['warnings'] as unknown as string[];
-    expect(warnings).toEqual([expect.stringContaining("'%d.%m.%Y'"), expect.stringContaining('12,50')]);
+    expect(warnings).toEqual([expect.stringContaining("'%d.%m.%Y'"), expect.stringContaining('12,51')]);
     expect((data['warnings'] as unknown as string[]).slice(1)).toEqual(warnings);
     const totalAfter = async (rows: number) => {
       const text = `a;b\n${'x;1\n'.repeat(rows)}Total;${rows}\n${'x;1\n'.repeat(rows)}`;

@@ -49,11 +49,14 @@ export async function strayWarnings(
     const found = new Map<string, FieldCount>();
     const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table));
     const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
+    const kinds = new Map<string, number>();
+    for (const { place } of places) kinds.set(place, (kinds.get(place) ?? 0) + 1);
     for (const { place, time, json, count, items, areUneven } of places) {
       const turn = pace();
       if (turn !== undefined) await turn;
       const { path, type } = table.fieldAt(place);
-      const isSame = type === 'VARCHAR' && IS_SCALAR.test(json) && !(areUneven && isOrdered(place));
+      const isSame =
+        type === 'VARCHAR' && IS_SCALAR.test(json) && !((areUneven || kinds.get(place) !== 1) && isOrdered(place));
       if (isSame || holdsTextOf(type, time)) continue;
       const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0, place };
       known.count += count;

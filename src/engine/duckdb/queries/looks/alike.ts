@@ -205,6 +205,8 @@ const SHARE_OF_KIND = 3;
 
 /** The most frequent values of a field that has few: one of them may be meant. */
 async function frequentSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
+  // Of days `whole-days.ts` tells.
+  if (texts.some((text) => A_DAY.test(text))) return undefined;
   const kinds = await nearTexts(equality, texts, 'true', data);
   const documents = kinds.reduce((sum, { count }) => sum + count, 0);
   if (kinds.length === 0 || kinds.length > KINDS_MAX || documents < kinds.length * SHARE_OF_KIND) return undefined;

@@ -73,7 +73,6 @@ async function answered(questions: readonly Question[], asked: Asked): Promise<s
   const countOf = (kind: Kind) => [...said.values()].filter((one) => one === kind).length;
   const until = performance.now() + LOOKS_MS;
   const isLate = () => performance.now() > until;
-  // What is interrupted finds nothing.
   const watching = setInterval(() => isLate() && asked.data.connection.interrupt(), INTERRUPT_MS);
   try {
     const texts = await fewTextsOf(samples, asked.data);
@@ -83,7 +82,8 @@ async function answered(questions: readonly Question[], asked: Asked): Promise<s
       // What is known of the fields says more than the times of an answer.
       if (countOf(question.kind) >= WARNINGS_MAX || (question.kind === 'farTime' && countOf('time') > 0)) continue;
       const warning = await question.said(own);
-      if (warning !== undefined) said.set(warning, question.kind);
+      // What was interrupted has not seen all.
+      if (warning !== undefined && !isLate()) said.set(warning, question.kind);
     }
   } finally {
     clearInterval(watching);
