@@ -28,6 +28,9 @@ export async function repeatedNote(
   const { docCount } = await ctx.engine.stats(table);
   const columns = docCount === added ? await columnsOf(ctx, path) : [];
   if (columns.length === 0 || columns.length * added > CELLS_MAX) return undefined;
+  // Values that do not fit their column are alike in it. Without such there is no column of them.
+  const [strays = 0] = await counts(ctx, `SELECT count(_strays) FROM ${path}`);
+  if (strays > 0) return undefined;
   const [distinct = added] = await counts(ctx, `SELECT count(DISTINCT hash(${columns.join(', ')})) FROM ${path}`);
   if (distinct >= added) return undefined;
   const values = await counts(ctx, `SELECT ${columns.map((one) => `count(DISTINCT ${one})`).join(', ')} FROM ${path}`);

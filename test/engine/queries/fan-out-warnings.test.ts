@@ -71,7 +71,7 @@ const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings
 test.each([
   [
     'sum(o.total) FROM docs o JOIN items i ON o.nr = i.nr',
-    'sum(o.total) counts a document of o once for each of its matches in i (up to 2): if each is to count once, sum(total) FROM (SELECT DISTINCT o._id, o.total, … FROM …).',
+    'sum(o.total) counts a document of o once for each of its matches in i (up to 2): if each is to count once, sum(x) FROM (SELECT DISTINCT o._id, o.total AS x, … FROM …).',
   ],
   [
     'avg(total) FROM docs LEFT JOIN items USING (nr)',

@@ -34,6 +34,10 @@ describe('rows that a file has several times', () => {
   it.each([
     ['are none', range(60).map((at) => ({ at, n: 1 }))],
     ['have few values in each column', range(60).map((at) => ({ status: at % 3, level: at % 2 }))],
+    [
+      'differ in values that do not fit',
+      [...range(60).map((k) => ({ k, m: 1 })), { k: 70, m: 'a' }, { k: 70, m: 'b' }],
+    ],
     ['have ids', range(60).map((at) => ({ _id: `${at}`, n: at % 40 }))],
   ])('are not told where they %s', async (_, documents) => {
     write('none.jsonl', jsonl(documents));

@@ -1,5 +1,6 @@
 import type { FanOut, JoinedSource, JoinLink } from '../../gate/fan-out.ts';
 import { ID_COLUMN, quoteName, quoteText } from '../../sql/names.ts';
+import { fieldName } from '../../sql/syntax-hints.ts';
 import type { Look } from './look.ts';
 import { type Data, fieldSql, ROWS_MAX, rowsOf, SOUGHT_ROWS } from './samples.ts';
 
@@ -135,10 +136,9 @@ function saidOf({ call, written }: FanOut, own: JoinedSource, other: JoinedSourc
   const value = written ?? '…';
   const what = own.table !== undefined ? 'a document' : own.list !== undefined ? 'an item' : 'a row';
   const each = `${call}(${value}) counts ${what} of ${own.name} once for each of its matches in ${other.name} (up to ${most.toLocaleString('en-US')}): if each is to count once,`;
-  if (own.table === undefined) return `${each} put its ${call} into a query of its own, before the join.`;
-  const id = `${own.name}.${ID_COLUMN}`;
-  const column = value.slice(value.startsWith(`${own.name}.`) ? own.name.length + 1 : 0);
-  return call === 'count'
-    ? `${each} count(DISTINCT ${id}).`
-    : `${each} ${call}(${column}) FROM (SELECT DISTINCT ${id}, ${written === undefined ? '' : `${written}, `}… FROM …).`;
+  const id = `${fieldName(own.name)}.${ID_COLUMN}`;
+  if (own.table !== undefined && call === 'count') return `${each} count(DISTINCT ${id}).`;
+  return own.table === undefined || written === undefined
+    ? `${each} put its ${call} into a query of its own, before the join.`
+    : `${each} ${call}(x) FROM (SELECT DISTINCT ${id}, ${written} AS x, … FROM …).`;
 }
