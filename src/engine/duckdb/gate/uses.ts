@@ -37,7 +37,8 @@ export async function usesOf(
   const pace = createPace();
   for (const [node, scope] of nodesWithScope(tree)) {
     noteTimeComparison(times, node, scope);
-    noteValues(values, node, scope);
+    // Without collections there are no values to tell of.
+    if (relations.tables.size > 0) noteValues(values, node, scope);
     if (json !== undefined) noteJson(json, node, scope);
     noteSetOperation(sets, node, relations);
     noteTrap(traps, node);
