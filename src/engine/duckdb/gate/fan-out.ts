@@ -1,4 +1,4 @@
-import { conditionIn } from '../sql/conditions.ts';
+import { conditionIn, conjuncts } from '../sql/conditions.ts';
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { constantOf, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 import { isField, leavesOf, type Origin, type Origins } from './field-origins.ts';
@@ -177,11 +177,6 @@ function addSource(origins: Origins, from: Node, join: Join, scope: Scope | unde
   const columns = (relation.columns ?? []).map(foldName);
   join.sources.push({ name: textOf(from['alias']) || textOf(from['table_name']), columns, table, list: undefined });
   return true;
-}
-
-function conjuncts(condition: unknown): Node[] {
-  if (!isNode(condition)) return [];
-  return condition['type'] === 'CONJUNCTION_AND' ? nodesOf(condition['children']).flatMap(conjuncts) : [condition];
 }
 
 function addLinks(join: Join, condition: Node): void {

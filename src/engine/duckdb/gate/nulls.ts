@@ -1,4 +1,4 @@
-import { conditionIn, hasTwoSides, isInList } from '../sql/conditions.ts';
+import { conditionIn, conjuncts, hasTwoSides, isInList } from '../sql/conditions.ts';
 import { foldName } from '../sql/names.ts';
 import { isNode, type Node, nodesOf, subqueryOf, textsOf } from '../sql/tree.ts';
 import { isText, type Origin, type Origins, originsOf, pathText, type Sources, sourcesOf } from './field-origins.ts';
@@ -106,11 +106,6 @@ function nameWithin(node: unknown, relations: ReadonlySet<string>): string | und
 function innerJoins(from: unknown): Node[] {
   if (!isNode(from) || from['type'] !== 'JOIN' || from['join_type'] !== 'INNER') return [];
   return [from, ...innerJoins(from['left']), ...innerJoins(from['right'])];
-}
-
-function conjuncts(condition: unknown): Node[] {
-  if (!isNode(condition)) return [];
-  return condition['type'] === 'CONJUNCTION_AND' ? nodesOf(condition['children']).flatMap(conjuncts) : [condition];
 }
 
 /** Those parts of a condition that are not NULL where it holds. */

@@ -1,4 +1,4 @@
-import { type Condition, conditionsIn } from '../sql/conditions.ts';
+import { type Condition, conditionsIn, conjuncts } from '../sql/conditions.ts';
 import { formatHere } from '../sql/corrections/format-codes.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isSameTree, type Node, nodesOf, textOf } from '../sql/tree.ts';
@@ -114,13 +114,10 @@ function groupedByWeek(select: Node): string | undefined {
   return isMixed && !isInsideYear(select['where_clause'], week.of) ? OF_ISO : undefined;
 }
 
-const conditionsOf = (where: unknown): Node[] =>
-  isNode(where) && where['type'] === 'CONJUNCTION_AND' ? nodesOf(where['children']) : nodesOf([where]);
-
 /** Whether a WHERE leaves of a time only days whose ISO week is of their year: of February to November, or between two days. */
 function isInsideYear(where: unknown, time: Node): boolean {
   let [from, to] = ['', ''];
-  for (const condition of conditionsOf(where)) {
+  for (const condition of conjuncts(where)) {
     const { x, by = '', others = [] } = comparisonIn(condition) ?? {};
     const found = partIn(x);
     if (found?.part === 'month' && isSameTree(found.of, time) && isWithin(by, others.map(constantOf), 1, 12))

@@ -1,4 +1,4 @@
-import { type Node, nodesOf, textOf } from './tree.ts';
+import { isNode, type Node, nodesOf, textOf } from './tree.ts';
 
 /** How a condition compares, as SQL writes it. The engine's parser makes NOT of `NOT BETWEEN`. */
 export type Sign = Equality | Order | 'IS DISTINCT FROM' | 'IS NOT DISTINCT FROM';
@@ -57,3 +57,9 @@ export const isEquality = (by: Sign): by is Equality => by === '=' || by === '<>
 
 /** Whether it asks which value comes first. */
 export const isOrder = (by: Sign): boolean => ORDERS.has(by);
+
+/** The conditions that all have to hold for one to hold; none if there is none. */
+export function conjuncts(condition: unknown): Node[] {
+  if (!isNode(condition)) return [];
+  return condition['type'] === 'CONJUNCTION_AND' ? nodesOf(condition['children']).flatMap(conjuncts) : [condition];
+}
