@@ -80,9 +80,10 @@ export async function readBack(
 }
 
 /** Resolves once an endless statement, started just before, is running: nothing else takes this much CPU time. */
-export async function untilBusy(): Promise<void> {
+export async function untilBusy(cpuMs = 50): Promise<void> {
   const from = process.cpuUsage();
-  await vi.waitFor(() => expect(process.cpuUsage(from).user).toBeGreaterThan(50_000), { timeout: 20_000, interval: 5 });
+  const busy = () => expect(process.cpuUsage(from).user).toBeGreaterThan(cpuMs * 1_000);
+  await vi.waitFor(busy, { timeout: 20_000, interval: 5 });
 }
 
 /** Rows of a query, in order. */
