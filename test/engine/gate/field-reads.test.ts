@@ -369,6 +369,7 @@ describe('what cannot be meant', () => {
     'SELECT _id FROM plain WHERE n > 99 AND 7 NOT IN (SELECT m.o.k FROM mixed m JOIN inv ON 7 <> m.o.k)',
     'WITH w AS (SELECT o.k AS w FROM mixed WHERE o.k BETWEEN 1 AND 9) SELECT _id FROM plain WHERE n > 99 AND 7 NOT IN (SELECT w FROM w)',
     'SELECT DISTINCT n, count(DISTINCT n) FROM plain n GROUP BY n',
+    "SELECT year(_event_time), week(_event_time) FROM plain WHERE _event_time >= '2025-02-01' AND _event_time < '2025-06-01' AND n > 0 GROUP BY ALL",
     'SELECT count(n > 1 OR NULL), COUNT_IF(n > 1 OR n = 0) FROM plain',
     'SELECT _id FROM plain WHERE 7 IN (SELECT "max(n)" FROM (SELECT max(n) FROM plain))',
     "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",

@@ -122,7 +122,8 @@ function isInsideYear(where: unknown, time: Node): boolean {
     const found = partIn(x);
     if (found?.part === 'month' && isSameTree(found.of, time) && isWithin(by, others.map(constantOf), 1, 12))
       return true;
-    const [first = '', last = first] = x === undefined || !isSameTree(uncast(x), time) ? [] : others.map(dayOf);
+    if (x === undefined || !isSameTree(uncast(x), time)) continue;
+    const [first = '', last = first] = others.map(dayOf);
     if (by.startsWith('>') || by === 'BETWEEN') from = first;
     if (by.startsWith('<') || by === 'BETWEEN') to = last;
   }
