@@ -1,74 +1,230 @@
 import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
-import { cutText } from '../room.ts';
+import { cutText, Room } from '../room.ts';
 import { addressing, type Found } from './addressing.ts';
-import { count, type FileFacts, insideOf, type Load } from './load.ts';
+import type { InferredField } from './infer.ts';
+import { count, endsCall, type FileFacts, insideOf, type LoadedFile, type Target } from './load.ts';
 import type { LoadInput } from './load-arguments.ts';
-import { type LoadedFields, loadedFields } from './loaded-fields.ts';
-import { quotesHints, tableOf } from './table-names.ts';
+import { type Loads, loadHints } from './load-hints.ts';
+import { loadedFields } from './loaded-fields.ts';
+import { tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
 
+const ROOM = { bytesMax: 16_000, tokensMax: 4_500 };
+/** For the fields of all collections together, of which each has an equal part. */
+const FIELDS_TOKENS = { all: 3_000, most: 600, least: 60, ofOneFile: 1_500 };
+const FAILED_MAX = 20;
+const NAMES_MAX = 20;
+const REASON_CHARS_MAX = 300;
 const FIELD_CHARS_MAX = 200;
 const LISTS_MAX = 10;
+/** Types of fields that have a day. */
+const DATED = /\b(?:DATE|TIMESTAMP)\b/;
 
-const FIELDS_TOKENS_MAX = 1_500;
-
-/** The answer of a finished load of one file. */
-export async function presentLoad(
+/** The answer of a finished load: a line for each collection, which of one file is the answer itself. */
+export async function presentLoads(
   context: Pick<ToolContext, 'client' | 'signal'>,
-  load: Load,
-  file: FileFacts,
+  { plan, loaded, leftOut }: Loads,
   input: LoadInput,
 ): Promise<Fenced> {
-  const { failed, failedAt, failures, stopped } = load;
-  const { nulled, asText } = file;
-  const inside = insideOf(load);
-  const table = tableOf(load.target);
-  const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
-  const warnings = [
-    ...withoutIdWarning(load.withoutId, load.target.before),
-    ...file.warnings,
-    ...(load.warnings.shown().warnings ?? []),
-  ];
+  const isOne = plan.length === 1;
+  const { collections, left, addressed, dateless } = await collectionsOf(context, loaded, isOne);
+  const stopped = loaded.find(({ load }) => endsCall(load));
+  const broken = loaded.filter(({ load }) => load.stopped !== undefined && !endsCall(load));
+  const notLoaded = plan.slice(loaded.length).map(({ found }) => found.name);
+  const failures = sum(loaded, ({ load }) => load.failures);
+  const inside = sum(loaded, ({ load }) => insideOf(load));
+  const warnings = warningsOf(loaded, isOne);
   return {
     data: {
-      file: file.path,
-      bytes: file.bytes,
-      format: file.format,
-      ...readAs(file),
-      collection: table,
-      ...(load.isCreated ? { collection_created: true } : {}),
-      ...(load.target.before > 0 ? { documents_before: load.target.before } : {}),
-      complete: stopped === undefined,
-      ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
-      entries: load.entries,
-      ...(input.skip === undefined ? {} : { skipped: Math.min(input.skip, load.entries) }),
-      counts: { ...load.counts, ...(failures > 0 ? { ERROR: failures } : {}) },
-      ...(failed.length > 0
-        ? {
-            failed: failed.toSorted(byPlace).map(({ at, id, error }) => ({
-              [file.unit]: at,
-              ...(id === null ? {} : { _id: id }),
-              error,
-            })),
-          }
-        : {}),
-      ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
-      ...(nulled > 0 ? { [file.format === 'xlsx' ? 'error_cells' : 'values_made_null']: nulled } : {}),
-      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
-      ...(fields === undefined ? {} : { fields: fields.text }),
+      complete: stopped === undefined && broken.length === 0,
+      ...(isOne ? {} : { files: loaded.length - broken.length - (stopped === undefined ? 0 : 1) }),
+      counts: countsOf(loaded, failures),
+      ...(stopped === undefined
+        ? {}
+        : {
+            ...(isOne ? {} : { stopped_in: stopped.found.name }),
+            entries: stopped.load.entries,
+            stopped_because: stopped.load.stopped?.why,
+            ...(isOne ? {} : { not_loaded: notLoaded.slice(0, NAMES_MAX), files_not_loaded: notLoaded.length }),
+          }),
+      ...(broken.length > 0 ? { broken_files: broken.slice(0, NAMES_MAX).map(brokenFile) } : {}),
+      ...(isOne ? collections[0] : { collections }),
+      ...(left > 0 ? { collections_not_shown: left } : {}),
+      ...failedOf(loaded, isOne),
+      ...(leftOut.length > 0 ? { other_files: leftOut.slice(0, NAMES_MAX), files_of_no_format: leftOut.length } : {}),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
-    brief: briefLoad,
-    next: `${[...hints(file, load, input, inside), addressed(inside, table, fields)].filter((text) => text !== '').join('; ')}.`,
-    isError: stopped !== undefined || (failures > 0 && inside === 0),
+    brief: briefLoads,
+    next: `${[
+      ...loadHints({ plan, loaded, leftOut }, input, { stopped, broken, inside, failures }),
+      ...(input.file_field === undefined && isUntold(loaded, dateless) ? [FILE_FIELD_HINT] : []),
+      ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
+      ...(inside > 0 ? [addressed] : []),
+    ].join('; ')}.`,
+    isError:
+      stopped !== undefined ||
+      (broken.length > 0 && input.on_error !== 'skip') ||
+      (failures + broken.length > 0 && inside === 0),
   };
 }
 
-/** Without what goes without saying: the file that was named, and that all of it is in. */
-function briefLoad({ file: _, bytes: _bytes, complete, entries, ...data }: Fenced['data']): Fenced['data'] {
-  const counts = Object.values(data['counts'] ?? {}).reduce((sum: number, one) => sum + Number(one), 0);
-  return complete === true && counts === entries ? data : { complete, entries, ...data };
+/** Without what goes without saying: the one file that was named, and that all of it is in. */
+function briefLoads({ file: _, complete, ...data }: Fenced['data']): Fenced['data'] {
+  return complete === true ? data : { complete, ...data };
+}
+
+const FILE_FIELD_HINT =
+  'no date field tells which file a document is of, and the names of the files do: "file_field": "file" puts them into a field, at a load into a new collection';
+
+/** Whether files of one of these collections have names that differ by numbers, such as those of months. */
+function isUntold(loaded: readonly LoadedFile[], targets: ReadonlySet<Target>): boolean {
+  return [...targets].some((target) => {
+    const names = loaded.filter(({ load }) => load.target === target).map(({ found }) => found.name);
+    const alike = new Set(names.map((name) => name.replaceAll(/\d+/g, '0')));
+    return names.length > 1 && alike.size === 1;
+  });
+}
+
+function warningsOf(loaded: readonly LoadedFile[], isOne: boolean): string[] {
+  const withoutId = loaded.filter(({ load }) => load.withoutId > 0);
+  const ofFiles = loaded.flatMap(({ found, facts }) =>
+    (facts?.warnings ?? []).map((one) => (isOne ? one : `${found.name}: ${one}`)),
+  );
+  const more = ofFiles.length - NAMES_MAX;
+  return [
+    ...withoutIdWarning(
+      sum(withoutId, ({ load }) => load.withoutId),
+      Math.max(0, ...withoutId.map(({ load }) => load.target.before)),
+    ),
+    ...ofFiles.slice(0, NAMES_MAX),
+    ...(more > 0 ? [`${more} more files have such warnings`] : []),
+    ...(loaded[0]?.load.warnings.shown().warnings ?? []),
+  ];
+}
+
+/** What another load of the same documents would do, or has done. */
+function withoutIdWarning(withoutId: number, before: number): string[] {
+  if (withoutId === 0) return [];
+  const told = `${counted(withoutId, 'documents')} had no _id and got one`;
+  if (before === 0) return [`${told}: loading again adds them again`];
+  const held = before.toLocaleString('en-US');
+  return [
+    `${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
+  ];
+}
+
+function brokenFile({ found, load }: LoadedFile): object {
+  return {
+    file: found.name,
+    error: cutText(load.stopped?.why ?? '', REASON_CHARS_MAX),
+    documents_in: insideOf(load),
+    ...(load.entries > 0 ? { skip: load.entries } : {}),
+  };
+}
+
+/** The refused entries: some with their reasons, and of one file the places of more. */
+function failedOf(loaded: readonly LoadedFile[], isOne: boolean): object {
+  const failed = loaded.flatMap(({ found, load, facts }) =>
+    load.failed.map(({ at, id, error }) => ({
+      ...(isOne ? {} : { file: found.name }),
+      [unitOf(facts)]: at,
+      ...(id === null ? {} : { _id: id }),
+      error,
+    })),
+  );
+  const [only] = loaded;
+  const places = isOne && only !== undefined ? only.load.failedAt : [];
+  return {
+    ...(failed.length > 0 ? { failed: failed.slice(0, FAILED_MAX) } : {}),
+    ...(places.length > 0 ? { [`failed_at_${unitOf(only?.facts)}s`]: rangesText(places) } : {}),
+  };
+}
+
+const unitOf = (facts: FileFacts | undefined) => facts?.unit ?? 'line';
+
+/** Numbers in their order as text: `3, 7-9`. */
+function rangesText(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const number of numbers) {
+    const last = ranges.at(-1);
+    if (last !== undefined && number <= last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
+}
+
+/** A line for each collection, as many as there is room for. */
+async function collectionsOf(
+  context: Pick<ToolContext, 'client' | 'signal'>,
+  loaded: readonly LoadedFile[],
+  isOne: boolean,
+) {
+  const groups = new Map<Target, LoadedFile[]>();
+  const there = loaded.filter(({ load }) => isOne || !load.target.isMissing);
+  for (const one of there) groups.set(one.load.target, [...(groups.get(one.load.target) ?? []), one]);
+  const room = new Room(ROOM);
+  const { all, most, least, ofOneFile } = FIELDS_TOKENS;
+  const each = isOne ? ofOneFile : Math.max(least, Math.min(most, Math.floor(all / groups.size)));
+  const collections: object[] = [];
+  const found = { paths: [] as string[], jsons: [] as InferredField[], hasExtra: false };
+  const dateless = new Set<Target>();
+  let isKnown = false;
+  for (const [target, files] of groups) {
+    const isIn = files.some(({ load }) => insideOf(load) > 0);
+    const fields = isIn ? await loadedFields(context, tableOf(target), each) : undefined;
+    const line = { ...lineOf(target, files, isOne), ...(fields?.text ? { fields: fields.text } : {}) };
+    if (isIn && !DATED.test(fields?.text ?? '')) dateless.add(target);
+    if (!isOne && !room.take(JSON.stringify(line))) break;
+    collections.push(line);
+    isKnown ||= fields !== undefined;
+    found.paths.push(...(fields?.paths ?? []));
+    found.jsons.push(...(fields?.jsons ?? []));
+    found.hasExtra ||= fields?.hasExtra === true;
+  }
+  const [target] = groups.keys();
+  const table = groups.size === 1 && target !== undefined ? tableOf(target) : 'the collections';
+  const addressed = isKnown ? fieldsAddressed({ table, ...found }) : 'describe_collection shows the fields';
+  return { collections, left: groups.size - collections.length, addressed, dateless };
+}
+
+/** How to write SQL with the fields that an answer lists. */
+function fieldsAddressed(found: Pick<Found, 'table' | 'paths' | 'jsons' | 'hasExtra'>): string {
+  return `fields are text unless said; ${addressing({ ...found, ...UNKNOWN }).replace(/\.$/, '')}`;
+}
+
+/** What only counting all documents tells. */
+const UNKNOWN = {
+  hasTwins: false,
+  hasNumberTexts: false,
+  strays: [],
+  leftAtTop: 0,
+  leftBelow: 0,
+  isDeeper: false,
+};
+
+/** Of one file, `counts` has the numbers. */
+function lineOf(target: Target, files: readonly LoadedFile[], isOne: boolean): object {
+  const [first] = files;
+  const facts = files.length === 1 ? first?.facts : undefined;
+  const numbers = Object.entries({
+    added: isOne ? 0 : sum(files, ({ load }) => count(load, 'ADDED')),
+    replaced: isOne ? 0 : sum(files, ({ load }) => count(load, 'REPLACED')),
+    failed: isOne ? 0 : sum(files, ({ load }) => load.failures),
+    without_id: isOne ? 0 : sum(files, ({ load }) => load.withoutId),
+    error_cells: sum(files, ({ facts: of }) => (of?.format === 'xlsx' ? of.nulled : 0)),
+    values_made_null: sum(files, ({ facts: of }) => (of?.format === 'xlsx' ? 0 : (of?.nulled ?? 0))),
+  }).filter(([, number]) => number > 0);
+  return {
+    ...(isOne ? { format: facts?.format } : {}),
+    collection: tableOf(target),
+    ...(files.length === 1 ? { file: first?.found.name } : { files: files.length }),
+    ...(facts === undefined ? {} : readAs(facts)),
+    ...(files.some(({ load }) => load.isCreated) ? { created: true } : {}),
+    ...(target.before > 0 ? { documents_before: target.before } : {}),
+    ...Object.fromEntries(numbers),
+    ...(facts !== undefined && facts.asText.length > 0 ? { decimals_as_text: facts.asText } : {}),
+  };
 }
 
 /** What was recognized in a file. */
@@ -91,157 +247,14 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
 
-/** What another load of the same documents would do, or has done. */
-export function withoutIdWarning(withoutId: number, before: number): string[] {
-  if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got one`;
-  if (before === 0) return [`${told}: loading again adds them again`];
-  const held = before.toLocaleString('en-US');
-  return [
-    `${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
-  ];
-}
-
-/** How to address the fields in SQL. */
-function addressed(inside: number, table: string, fields: LoadedFields | undefined): string {
-  if (inside === 0) return '';
-  if (fields === undefined) return 'describe_collection shows the fields';
-  return fieldsAddressed({ table, ...fields });
-}
-
-/** How to write SQL with the fields that an answer lists. */
-export function fieldsAddressed(found: Pick<Found, 'table' | 'paths' | 'jsons' | 'hasExtra'>): string {
-  return `fields are text unless said; ${addressing({ ...found, ...UNKNOWN }).replace(/\.$/, '')}`;
-}
-
-/** What only counting all documents tells. */
-const UNKNOWN = {
-  hasTwins: false,
-  hasNumberTexts: false,
-  strays: [],
-  leftAtTop: 0,
-  leftBelow: 0,
-  isDeeper: false,
-};
-
-const byPlace = (a: { at: number }, b: { at: number }) => a.at - b.at;
-
-/** Numbers as text: `3, 7-9`. */
-function rangesText(numbers: readonly number[]): string {
-  const ranges: [number, number][] = [];
-  for (const number of numbers.toSorted((a, b) => a - b)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && number <= last[1] + 1) last[1] = number;
-    else ranges.push([number, number]);
+function countsOf(loaded: readonly LoadedFile[], failures: number): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { load } of loaded) {
+    for (const [status, number] of Object.entries(load.counts)) counts[status] = (counts[status] ?? 0) + number;
   }
-  return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
+  return failures > 0 ? { ...counts, ERROR: failures } : counts;
 }
 
-/** What to do where a load stopped since the file has ids that are no text, or times of another format. */
-export function otherArgumentHint({ failed, target }: Pick<Load, 'failed' | 'target'>): string | undefined {
-  // That of a collection stays.
-  if (target.isMissing && failed.some(({ kind }) => kind === 'other_time_format'))
-    return 'the times have another format, which the reason names: call again with "event_time": {"field": its name, "format": that one, "time_zone": where they were written}';
-  const id = failed.find(({ kind }) => kind === 'id_is_number' || kind === 'id_is_nested');
-  if (id === undefined) return undefined;
-  const [what, takes] =
-    id.kind === 'id_is_nested' ? ['objects or lists', 'takes their JSON text'] : ['numbers', 'takes them'];
-  return `the file has ${what} as _id: call again with "id_field": "_id", which ${takes}`;
-}
-
-/** How to continue after a load that stopped. */
-function stopHint(stoppedLoad: Load, inside: number): string[] {
-  const { stopped, entries, failures, isCreated, target } = stoppedLoad;
-  if (stopped === undefined) return [];
-  const { isUnsure, isBroken } = stopped;
-  const texts = [
-    `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
-  ];
-  if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
-  const other = otherArgumentHint(stoppedLoad);
-  if (other !== undefined) return [...texts, other];
-  const first = isBroken === true ? 'correct the file behind them and ' : '';
-  const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
-  const from = entries > 0 ? ` with "skip": ${entries}` : '';
-  if (!isUnsure) return [...texts, `to go on, ${first}call again${from}${leaving}`];
-  const held = target.before + inside;
-  return [
-    ...texts,
-    `whether some of the entries after number ${entries} are in too is not known; to go on, call again with "skip": ${entries}, which replaces those of them that are in; if they have no _id, first count the documents of the collection, and add to "skip" how many more than ${held} there are`,
-  ];
-}
-
-/** Which refused entries are shown, and how. */
-function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileFacts['unit']): string[] {
-  if (failures === 0) return [];
-  const texts = stopped === undefined ? ['what failed is not in; correct the file, and load again'] : [];
-  if (failedAt.length > 0) {
-    const more = `${failed.length} of ${failures} failures are shown with their reason`;
-    const left = failures - failed.length - failedAt.length;
-    texts.unshift(
-      `${more}, and of ${failedAt.length} more the ${unit}s, in failed_at_${unit}s${left > 0 ? `; ${left} are not shown` : ''}`,
-    );
-  }
-  return texts;
-}
-
-/** Which objects of a file that is a single one are the documents. */
-function listHints(
-  { format, list, lists = [] }: FileFacts,
-  { format_params: asked }: LoadInput,
-  inside: number,
-): string[] {
-  if (list !== undefined && asked?.list_path === undefined) {
-    return [
-      'the file is one object, and the items of its list at list_path are the documents ("list_path": "." in "format_params" makes the object the document)',
-    ];
-  }
-  if (lists.length === 0) return [];
-  const isIn = inside > 0 ? 'delete this document and ' : '';
-  if (format === 'xml') {
-    return [
-      `one element was taken as a document, and others are in it several times (lists): if these are to be the documents, ${isIn}load again with their name as "doc_tag" in "format_params"`,
-    ];
-  }
-  return [
-    `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path" in "format_params"`,
-  ];
-}
-
-function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
-  const { format, asText, unit, nulled, sheets = [] } = file;
-  const { stopped, entries } = load;
-  const { skip = 0 } = input;
-  const texts = [
-    ...(load.isRemoved === true ? ['all was refused, so the collection that was created for it is removed again'] : []),
-    ...stopHint(load, inside),
-    ...failureHints(load, unit),
-    ...listHints(file, input, inside),
-    ...(inside > 0 ? quotesHints(load.target.collection) : []),
-    ...load.warnings.hints,
-  ];
-  if (count(load, 'REPLACED') > 0)
-    texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (nulled > 0) {
-    texts.push(
-      format === 'xlsx'
-        ? `${nulled} cells held an error such as #DIV/0! and are left out`
-        : `${nulled} values were NaN or infinite, which JSON has not, and are null`,
-    );
-  }
-  if (sheets.length > 0) texts.push('only one sheet was read: "sheet" in "format_params" names another');
-  if (asText.length > 0) {
-    texts.push(
-      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
-    );
-  }
-  if (stopped === undefined && entries === 0) {
-    const other = format === 'csv' ? ', only a line of names: if it is no CSV, give its "format"' : '';
-    texts.push(`the file holds no documents${other}`);
-  } else if (stopped === undefined && entries <= skip) {
-    texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
-  }
-  if (stopped === undefined && load.target.isMissing && load.isRemoved !== true)
-    texts.push('the collection was not created');
-  return texts;
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((all, item) => all + of(item), 0);
 }

@@ -5,9 +5,8 @@ import type { Fenced } from '../fence.ts';
 import { type DocumentFile, FILE_NOT_FOUND } from './file.ts';
 import { handTool } from './hand-tool.ts';
 import { endsCall, type FileFacts, insideOf, type Load, type LoadedFile, newLoad, newShared } from './load.ts';
-import { presentLoad } from './load-answer.ts';
+import { presentLoads } from './load-answer.ts';
 import { type LoadInput, loadShape, requireUse, underListedNames } from './load-arguments.ts';
-import { presentLoads } from './load-many-answer.ts';
 import { lookAt, type Planned, pathsIn, planOf } from './load-plan.ts';
 import { openAs, previewOf } from './load-preview.ts';
 import { run } from './load-run.ts';
@@ -33,9 +32,6 @@ async function loadFile(context: ToolContext, input: LoadInput): Promise<Fenced>
   await lookAt(context, plan, input);
   if (input.dry_run === true) return previewOf(context, { plan, leftOut }, input);
   const loaded = await loadAll(context, plan, input);
-  const [only] = loaded;
-  const isAlone = files.length === 1 && leftOut.length === 0;
-  if (only?.facts !== undefined && isAlone) return presentLoad(context, only.load, only.facts, input);
   return presentLoads(context, { plan, loaded, leftOut }, input);
 }
 

@@ -22,7 +22,7 @@ describe('load_file', () => {
     const { data, sent, reports, next, isError } = await load({ pieces, service });
     expect(sent.join('')).toBe(pieces.join(''));
     expect(sent[0]).toBe('{"_id":"a"}\n');
-    expect(data).toMatchObject({ complete: true, entries: 3, counts: { ADDED: 3 }, bytes: 100 });
+    expect(data).toMatchObject({ complete: true, counts: { ADDED: 3 } });
     const [first, ...rest] = reports;
     expect(first).toEqual([0, 100, '0 documents are in']);
     for (const [at, [done, total]] of rest.entries()) {
@@ -131,7 +131,7 @@ describe('load_file', () => {
     const one = { list: { path: 'data.features', beside: ['type'] } };
     const { data, next } = await load({ more: one });
     expect(data).toMatchObject({ list_path: 'data.features', beside_list: ['type'] });
-    expect(next).toContain('("list_path": "." in "format_params" makes the object the document)');
+    expect(next).toContain('("list_path": "." in "format_params": the object is one)');
     const asked = await load({ more: one, args: { format_params: { list_path: 'data.features' } } });
     expect(asked.next).not.toContain('list_path');
     const several = {
@@ -167,7 +167,7 @@ describe('load_file into a collection that is missing', () => {
     const refused = load({ getCollection: missing, args: { create_collection: false } });
     await expect(refused).rejects.toMatchObject({ code: 'not_found' });
     const { data, calls, inputs } = await load({ getCollection: missing });
-    expect(data['collection_created']).toBe(true);
+    expect(data['created']).toBe(true);
     expect(inputs.find(({ operation }) => operation === 'createCollection')?.input).toEqual({
       workspace: 'w',
       name: 'c',
@@ -186,7 +186,7 @@ describe('load_file into a collection that is missing', () => {
     ).rejects.toThrow('damaged');
     const empty = await load({ sample: { sample: [], is_all: true }, getCollection: missing });
     expect(empty.calls).toEqual(['getCollection']);
-    expect(empty.data).not.toHaveProperty('collection_created');
+    expect(empty.data).not.toHaveProperty('created');
     expect(empty.next).toContain('the file holds no documents; the collection was not created');
     const refused = [{ at: 1, _id: null, error: 'is no JSON' }];
     const first = await load({ sample: { sample: [], is_all: false, refused }, getCollection: missing });
@@ -200,7 +200,7 @@ describe('load_file into a collection that is missing', () => {
       throw new ApiError('resource_exceeded', 'Too much at once.');
     };
     const { data, next } = await load({ getCollection: missing, service });
-    expect(data).toMatchObject({ collection_created: true, complete: false, stopped_because: 'Too much at once.' });
+    expect(data).toMatchObject({ created: true, complete: false, stopped_because: 'Too much at once.' });
     expect(next).toContain('the collection was created, and is empty');
   });
 });

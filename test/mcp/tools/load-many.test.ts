@@ -125,7 +125,7 @@ describe('load_file of many files', () => {
       stopped_because: expect.stringContaining('The file is not JSON, at line 1'),
       not_loaded: ['stop/s3.json'],
     });
-    expect(next).toContain('correct that file and call again with the same "path", "from": its name, "skip": 2');
+    expect(next).toContain('correct the file and call again with the same "path", "from": its name, "skip": 2');
     write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},{"_id":"5"}]');
     const rest = await load({ path: 'stop', collection: 'stopped', from: 'stop/s2.json', skip: 2 });
     expect(rest.data).toMatchObject({ complete: true, files: 2, counts: { ADDED: 1, REPLACED: 1 } });
@@ -249,7 +249,7 @@ describe('load_file of many files', () => {
     write('beside/b1.json', '[{"_id":"1"}]');
     write('beside/readme.md', '#');
     const { data, next } = await load({ path: 'beside' });
-    expect(data).toMatchObject({ other_files: ['beside/readme.md'], collections: [{ added: 1 }] });
+    expect(data).toMatchObject({ other_files: ['beside/readme.md'], collection: 'commons.b1', counts: { ADDED: 1 } });
     expect(next).toContain('other_files are not loaded: give "format"');
   });
 });

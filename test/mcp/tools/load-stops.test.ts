@@ -16,7 +16,7 @@ describe('load_file that stops', () => {
     expect(data).toMatchObject({ complete: false, stopped_because: 'line 2: no', entries: 1 });
     expect(data).toMatchObject({ counts: { ADDED: 1, ERROR: 1 }, failed: [{ line: 2, error: 'no' }] });
     expect(next).toContain(
-      'to go on, correct the file behind them and call again with "skip": 1; "on_error": "skip" leaves out what is refused',
+      'to go on, correct the file and call again with "skip": 1; "on_error": "skip" leaves out what is refused',
     );
     expect(isError).toBe(true);
   });

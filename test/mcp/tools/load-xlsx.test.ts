@@ -30,12 +30,12 @@ describe('load_file of a file of which all is refused', () => {
       ['objects', 'the file has objects or lists as _id', 1],
     ] as const) {
       const refused = await call('load_file', { path: `${name}.jsonl` });
-      expect(refused.data).not.toHaveProperty('collection_created');
+      expect(refused.data).not.toHaveProperty('created');
       expect(refused.text).toContain('all was refused, so the collection that was created for it is removed again');
       expect(refused.text).toContain(`${hint}: call again with "id_field": "_id"`);
       expect((await call('describe_collection', { collection: name })).text).toContain('not_found');
       const { data } = await call('load_file', { path: `${name}.jsonl`, id_field: '_id' });
-      expect(data).toMatchObject({ collection_created: true, counts: { ADDED: count } });
+      expect(data).toMatchObject({ created: true, counts: { ADDED: count } });
     }
     write('more.jsonl', '{"_id":3}\n');
     const more = await call('load_file', { path: 'more.jsonl', collection: 'numbers' });
