@@ -1,13 +1,13 @@
 import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { EXTRA_COLUMN } from './field-lines.ts';
-import { ANY_FIELD, ANY_KEY, type InferredField, isUnder, LEVELS_MAX } from './infer.ts';
+import { ANY_FIELD, ANY_KEY, isUnder, LEVELS_MAX } from './infer.ts';
 
 /** What the fields of a collection are that have to be addressed in SQL. */
 export interface Found {
   table: string;
   paths: readonly string[];
-  /** The fields of type JSON. */
-  jsons: readonly InferredField[];
+  /** The fields of type JSON. `type`: of the values in them, as `inferFields` says it; default: any. */
+  jsons: readonly { path: string; type?: string }[];
   hasExtra: boolean;
   hasTwins: boolean;
   hasNumberTexts: boolean;
@@ -35,11 +35,11 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
   const isInJson = (list: string) =>
     [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
   if (!lists.every(isInJson)) hints.push('x[] by unnest(x)');
-  if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
+  if (jsons.some(({ type = 'text' }) => /text|integer|number|boolean/.test(type)))
     hints.push(
       "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text. GROUP BY json_type(x) counts what all documents have there",
     );
-  if (jsons.some(({ type }) => type.includes('array')))
+  if (jsons.some(({ type = 'array' }) => type.includes('array')))
     hints.push('arrays in JSON by unnest(TRY_CAST(x AS JSON[])), and (x->>0) is the first item');
   if (found.hasExtra)
     hints.push(

@@ -12,13 +12,12 @@ const TYPE_CHARS_MAX = 24;
 const JSON_TYPE = /^JSON(?:\[\d*\])*$/;
 
 /**
- * A line per field: of those with a type in all documents, and of those within JSON in the sample. Without `figures`,
- * fields that no document of the sample has are there too.
+ * A line per field: of those with a type in all documents, and of those within JSON in the sample.
  */
 export function linesOf(
   inferred: readonly InferredField[],
   places: ReadonlyMap<string, TypePlace>,
-  figures: ReadonlyMap<string, Figures> | undefined,
+  figures: ReadonlyMap<string, Figures>,
   { sampled, counted: all }: { sampled: number; counted: number },
 ): FieldLine[] {
   const rank = new Map([...places.keys()].map((path, index) => [path, index]));
@@ -26,9 +25,7 @@ export function linesOf(
   const jsons = new Set([...places.values()].filter(({ type }) => JSON_TYPE.test(type)).map(({ path }) => path));
   // What is within a column and has no place in its type does not fit: it is told with the strays.
   const fitting = inferred.filter(({ path }) => places.size === 0 || places.has(path) || isWithin(path, jsons));
-  const unseen = [...places.values()].filter(
-    ({ path }) => !known.has(path) && (figures === undefined || (figures.get(path)?.present ?? 0) > 0),
-  );
+  const unseen = [...places.values()].filter(({ path }) => !known.has(path) && (figures.get(path)?.present ?? 0) > 0);
   const rankOf = (path: string): number => {
     for (const of of [path, ...ancestorsOf(path)]) {
       const found = rank.get(of);
@@ -43,7 +40,7 @@ export function linesOf(
   // What has no place of its own is within JSON, and stays behind that.
   const ordered = places.size === 0 ? fields : fields.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
   return ordered.map((field) => {
-    const figure = figures?.get(field.path);
+    const figure = figures.get(field.path);
     const [present, of] = figure === undefined ? [field.present, sampled] : [figure.present, all];
     const share = Math.round((100 * present) / of);
     const shown = share === 0 ? '<1%' : share === 100 && present < of ? '>99%' : `${share}%`;

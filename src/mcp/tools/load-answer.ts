@@ -2,7 +2,6 @@ import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
 import { addressing, type Found } from './addressing.ts';
-import type { InferredField } from './infer.ts';
 import { count, endsCall, type FileFacts, insideOf, type LoadedFile, type Target } from './load.ts';
 import type { LoadInput } from './load-arguments.ts';
 import { type Loads, loadHints } from './load-hints.ts';
@@ -167,7 +166,7 @@ async function collectionsOf(
   const { all, most, least, ofOneFile } = FIELDS_TOKENS;
   const each = isOne ? ofOneFile : Math.max(least, Math.min(most, Math.floor(all / groups.size)));
   const collections: object[] = [];
-  const found = { paths: [] as string[], jsons: [] as InferredField[], hasExtra: false };
+  const found = { paths: [] as string[], jsons: [] as { path: string }[], hasExtra: false };
   const dateless = new Set<Target>();
   let isKnown = false;
   for (const [target, files] of groups) {

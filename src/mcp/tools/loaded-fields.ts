@@ -1,12 +1,9 @@
 import type { Found } from './addressing.ts';
-import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
+import { EXTRA_COLUMN, isJson } from './field-lines.ts';
 import { fieldsText } from './fields-text.ts';
-import { inferFields } from './infer.ts';
 import { typePlaces } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
-const SAMPLE = 200;
-const FIELDS_MAX = 400;
 /** Columns that every collection has. */
 const OWN = ['_id', '_event_time'];
 
@@ -20,7 +17,7 @@ export interface LoadedFields {
 }
 
 /**
- * The fields of a collection with their types, and what is in them, in about so many tokens.
+ * The fields of a collection with their types, in about so many tokens.
  * Undefined if they cannot be read: what was loaded is told all the same.
  */
 export async function loadedFields(
@@ -28,25 +25,15 @@ export async function loadedFields(
   table: string,
   tokensMax: number,
 ): Promise<LoadedFields | undefined> {
-  const query = `SELECT * FROM ${table} LIMIT ${SAMPLE}`;
+  const query = `SELECT * FROM ${table} LIMIT 0`;
   const answer = await client.runQuery({ sql: { query } }, { signal }).catch(() => undefined);
   if (answer === undefined) return undefined;
-  const columns = answer.column_fields ?? [];
-  const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
-  const keyed = new Map(places.flatMap(({ path, any }) => (any === undefined ? [] : [[path, any] as const])));
-  const documents = answer.results ?? [];
-  const { fields } = inferFields(documents, FIELDS_MAX, keyed);
-  const byPath = new Map(places.map((place) => [place.path, place]));
-  const sampled = documents.length;
-  const lines = linesOf(fields, byPath, undefined, { sampled, counted: sampled });
-  const shown = lines.filter(({ path }) => !OWN.includes(path));
+  const columns = (answer.column_fields ?? []).map(({ name, type }) => ({ name: name ?? '', type: type ?? '' }));
+  const places = columns.flatMap(({ name, type }) => typePlaces(name, type));
   return {
-    text: fieldsText(
-      columns.map(({ name, type }) => ({ name: name ?? '', type: type ?? '' })),
-      tokensMax,
-    ),
-    paths: shown.map(({ path }) => path),
-    jsons: fields.filter(({ path }) => isJson(byPath.get(path))),
-    hasExtra: byPath.has(EXTRA_COLUMN),
+    text: fieldsText(columns, tokensMax),
+    paths: places.map(({ path }) => path).filter((path) => !OWN.includes(path)),
+    jsons: places.filter(isJson).map(({ path }) => ({ path })),
+    hasExtra: places.some(({ path }) => path === EXTRA_COLUMN),
   };
 }
