@@ -16,7 +16,6 @@ import { countAside } from '../queries/aside-rows.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome } from './loading.ts';
-import { renamedLook } from './renamed.ts';
 import { repeatedNote } from './repeated-rows.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
@@ -70,16 +69,15 @@ export async function load(
     return sampleResult(await sampled);
   }
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
-  const renamed = await renamedLook(ctx, collection);
   const loading = isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
   const outcome = await loading;
   outcome.warnings.unshift(...(await repeatWarnings(ctx, collection, outcome, options)));
-  const otherNames = await renamed(outcome);
-  outcome.warnings.push(...otherNames.lasting, ...otherNames.notLooked);
   const repeated = await repeatedNote(ctx, collection, outcome);
-  if (repeated !== undefined) outcome.warnings.push(repeated);
-  const texts = [...otherNames.lasting, ...(repeated === undefined ? [] : [repeated])];
-  await keepNotes(ctx, collection, { ...outcome, lasting: [...outcome.lasting, ...texts.map((text) => ({ text }))] });
+  if (repeated !== undefined) {
+    outcome.warnings.push(repeated);
+    outcome.lasting = [...outcome.lasting, { text: repeated }];
+  }
+  await keepNotes(ctx, collection, outcome);
   return resultOf(outcome);
 }
 

@@ -218,33 +218,6 @@ describe('load_file of many files', () => {
     expect(estimateTokens(text)).toBeLessThan(7_000);
   });
 
-  it('tells of a field that one file has under another name, by what is in all of them', async () => {
-    write('renamed/1.csv', 'date,revenue,cost\n2024-01-01,10,1\n2024-01-02,20,2\n');
-    write('renamed/2.csv', 'date,Revenue (EUR),costs\n2024-02-01,30,3\n2024-02-02,40,4\n');
-    const { data } = await load({ path: 'renamed', collection: 'renamed' });
-    const told = data['warnings'] as unknown as string[];
-    expect(told.slice(1)).toEqual([
-      'renamed/2.csv: no "revenue" in this file, but "Revenue (EUR)", which nothing loaded before has: if it is the same, read coalesce("revenue", "Revenue (EUR)").',
-      'renamed/2.csv: no "cost" in this file, but "costs", which nothing loaded before has: if it is the same, read coalesce("cost", "costs").',
-    ]);
-    // Later calls, other formats, and names that are not alike; what has another type, or stands beside the field, is another.
-    write('later.jsonl', '{"date":"2024-03-01","cost":5,"umsatz":50.5,"note":"x"}\n');
-    expect((await load({ path: 'later.jsonl', collection: 'renamed' })).text).not.toContain('umsatz", which');
-    write('first.jsonl', '{"date":"2024-03-01","cost":5,"umsatz":50.5,"note":"x"}\n');
-    await load({ path: 'first.jsonl', collection: 'other' });
-    write('second.jsonl', '{"date":"2024-04-01","cost":5,"sales":7,"note":"x"}\n');
-    expect((await load({ path: 'second.jsonl', collection: 'other' })).data['warnings']).toEqual([
-      expect.stringContaining('had no _id'),
-      expect.stringMatching(/^no "umsatz" in this file, but "sales", which/),
-    ]);
-    write('click.jsonl', '{"at":1,"button":"a"}\n');
-    await load({ path: 'click.jsonl', collection: 'events' });
-    write('view.jsonl', '{"at":1,"page":"b"}\n');
-    expect((await load({ path: 'view.jsonl', collection: 'events' })).text).not.toContain('in this file, but');
-    write('third.jsonl', '{"date":"2024-04-01","cost":5,"umsatz":7,"note":"x","tax":2}\n');
-    expect((await load({ path: 'third.jsonl', collection: 'other' })).text).not.toContain('in this file, but');
-  });
-
   it('tells of files beside them whose format it does not know', async () => {
     write('beside/b1.json', '[{"_id":"1"}]');
     write('beside/readme.md', '#');
