@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import { isFormKey, meaningOf, meaningOfText } from '../sources/extended-json.ts';
-import { isSpace, type JsonPart, linesIn } from './json-parts.ts';
-import { firstItems, type JsonStage } from './json-stage.ts';
+import { isSpace, itemsOf, type JsonPart, linesIn } from './json-parts.ts';
 
 /** MongoDB's extended JSON in files: what mongoexport and the like write. */
 
@@ -18,26 +17,50 @@ const MARKS_AT_ONCE = 64;
 const UTF8_BYTES_MAX = 3;
 /** How deep forms are looked for to tell what a file is. */
 const LOOKED_DEPTH = 20;
+const FIRST_ITEMS = 100;
+const ITEM_BYTES = 64 * 1024;
 /** A form holds one object at most, and no list. */
 const FORM_DEPTH = 2;
 
-/** How a file is read that is extended JSON, by its first part: an `_id` is a form, or a field has nothing else. */
-export function extendedStage(first: JsonPart): JsonStage | undefined {
-  if (first.bytes.indexOf(MARK) < 0 || !isExtended(firstItems(first))) return undefined;
-  let isFound = false;
-  return {
-    async read(part) {
-      const read = await withoutForms(part);
-      isFound ||= read !== undefined;
-      return read ?? part;
-    },
-    warnings: () =>
-      isFound
-        ? [
-            'The file is MongoDB extended JSON: {"$oid": …}, {"$date": …}, {"$numberLong": …} and the like are read as the values that they stand for.',
-          ]
-        : [],
-  };
+/** Reads parts of JSON; if the first tells that the file is extended JSON (an `_id` is a form, or a field has nothing else), as the values that it stands for. */
+export class ExtendedParts {
+  #isExtended: boolean | undefined;
+  #isFound = false;
+
+  async *read(parts: AsyncIterable<JsonPart>): AsyncGenerator<JsonPart> {
+    for await (const part of parts) {
+      this.#isExtended ??= part.bytes.indexOf(MARK) >= 0 && isExtended(firstItems(part));
+      const read = this.#isExtended ? await withoutForms(part) : undefined;
+      this.#isFound ||= read !== undefined;
+      yield read ?? part;
+    }
+  }
+
+  warnings(): string[] {
+    return this.#isFound
+      ? [
+          'The file is MongoDB extended JSON: {"$oid": …}, {"$date": …}, {"$numberLong": …} and the like are read as the values that they stand for.',
+        ]
+      : [];
+  }
+}
+
+/** The first documents of a part, but for those that are large or broken. */
+function firstItems(part: JsonPart): JsonObject[] {
+  const documents: JsonObject[] = [];
+  let seen = 0;
+  for (const { start, end } of itemsOf(part)) {
+    seen += 1;
+    if (seen > FIRST_ITEMS) break;
+    if (end - start > ITEM_BYTES) continue;
+    try {
+      const value = parseJson(part.bytes.toString('utf8', start, end));
+      if (isObject(value)) documents.push(value as JsonObject);
+    } catch {
+      // Why it is none is told when it is added.
+    }
+  }
+  return documents;
 }
 
 function isExtended(documents: readonly JsonObject[]): boolean {

@@ -18,7 +18,7 @@ import {
 } from '../ingest/write-warnings.ts';
 import { DocumentLook } from './document-look.ts';
 import { type Entry, entryOf } from './json-entry.ts';
-import { MeantParts } from './json-meant.ts';
+import { ExtendedParts } from './json-extended.ts';
 import { type NotNumbers, notNumbersWarnings, withoutNotNumbers } from './json-nan.ts';
 import { itemsOf, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
@@ -66,9 +66,12 @@ export async function loadDocuments(
     look: new DocumentLook(options),
   };
   const { outcome } = loading;
-  const meant = new MeantParts();
+  const extended = new ExtendedParts();
   try {
-    await addParts(loading, meant.read(jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })));
+    await addParts(
+      loading,
+      extended.read(jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })),
+    );
   } catch (error) {
     // What is wrong with the stream ends the load; after any other error it is known from what was told.
     const isBroken = error instanceof ApiError && error.code === 'invalid_input';
@@ -78,7 +81,7 @@ export async function loadDocuments(
   const { news, tooOld, near1970, dropped } = loading;
   ctx.usage.dropped(collection, dropped);
   outcome.warnings.push(
-    ...meant.warnings(),
+    ...extended.warnings(),
     ...notNumbersWarnings(loading.notNumbers),
     ...fieldWarnings(ctx.catalog, collection, news),
     ...(await notesOf(loading)),
@@ -127,13 +130,13 @@ async function firstDocuments(
     warnings: [],
   };
   const notNumbers: NotNumbers = { count: 0, line: 0 };
-  const meant = new MeantParts();
+  const extended = new ExtendedParts();
   const parts = jsonParts(body, { isLines: options.format === 'jsonl', line: options.line });
   try {
-    for await (const found of meant.read(parts)) {
+    for await (const found of extended.read(parts)) {
       const read = await withoutNotNumbers(found);
       if (read !== undefined) note(notNumbers, read);
-      sample.warnings = [...meant.warnings(), ...notNumbersWarnings(notNumbers)];
+      sample.warnings = [...extended.warnings(), ...notNumbersWarnings(notNumbers)];
       const part = read?.part ?? found;
       for (const item of itemsOf(part)) {
         const isFull = sample.documents.length + sample.refused.length === max || item.start > SAMPLE_BYTES_MAX;

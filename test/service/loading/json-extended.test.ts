@@ -104,30 +104,3 @@ describe('MongoDB extended JSON in a file', () => {
     expect(await bench.rows(`SELECT _id, n FROM ${name}`)).toEqual([{ _id: '{"a":1,"b":"x"}', n: 1 }]);
   });
 });
-
-describe('lines for the bulk API of Elasticsearch', () => {
-  const line = (n: number) => `{"index":{"_index":"logs","_id":"${n}"}}\n{"n":${n},"text":"${'x'.repeat(20)}"}\n`;
-  const lines = Array.from({ length: 12_000 }, (_, n) => line(n)).join('');
-
-  test('are documents with the _id of the line before, across parts, and are told', async () => {
-    const name = await bench.create();
-    const more =
-      '{"create":{}}\n{}\n{"delete":{"_id":"3"}}\n{"update":{"_id":"4"}}\n{"doc":{"n":-1}}\n{"index":{"_id":5}}\n{ }\n';
-    const done = await bench.load(name, lines + more, { format: 'jsonl' });
-    expect(done).toMatchObject({ entries: 12_002, added: 12_001, replaced: 1, without_id: 1, refused_count: 0 });
-    expect(done.warnings.join('\n')).toMatch(/action lines give the _id.*2 actions.*are left out.*line 24,003/);
-    const [row] = await bench.rows(
-      `SELECT count(*) AS c, sum(n) AS s FROM ${name} WHERE n IS NULL OR _id = n::VARCHAR`,
-    );
-    expect(row).toEqual({ c: 12_001, s: (12_000 * 11_999) / 2 - 5 });
-  });
-
-  test.each([
-    ['the first line is not followed by a document', 2, '{"index":{"_id":"1"}}\n{"index":{"_id":"2"}}\n'],
-    ['it tells of something else', 2, '{"index":{"name":"a"}}\n{"n":1}\n'],
-    ['others tell of something else', 3, '{"create":{"version":1}}\n{"update":{"n":1}}\n{"close":{"n":2}}\n'],
-  ])('are none where %s', async (_, added, text) => {
-    const name = await bench.create();
-    expect(await bench.load(name, text, { format: 'jsonl' })).toMatchObject({ added });
-  });
-});
