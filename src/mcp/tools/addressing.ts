@@ -11,7 +11,6 @@ export interface Found {
   hasExtra: boolean;
   hasTwins: boolean;
   hasNumberTexts: boolean;
-  hasSpellings?: boolean;
   /** `read`: SQL for them. */
   strays: readonly { read?: string }[];
   leftAtTop: number;
@@ -47,7 +46,6 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
     );
   if (found.hasNumberTexts)
     hints.push('numbers_as_text: text that sorts and compares as text; TRY_CAST(x AS DOUBLE) is the number');
-  if (found.hasSpellings) hints.push('other_spellings: numbers and days in text, and the SQL that reads them');
   if (found.hasTwins)
     hints.push(
       `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,

@@ -10,11 +10,10 @@ import { addressing } from './addressing.ts';
 import { COUNTED_MAX, EXACT_MAX, FEW, figuresOf } from './field-figures.ts';
 import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
 import { straysOf } from './field-strays.ts';
-import { type FieldLine, foldLines, withAlikeTypes, withRuns } from './fold-lines.ts';
+import { type FieldLine, foldLines, withRuns } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
-import { oddSpellings } from './odd-spellings.ts';
 import { typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -79,7 +78,7 @@ export async function describeCollection(
   const max = input.lines ?? LINES_DEFAULT;
   // Whoever asks for some fields wants to see each.
   const isAll = input.path === undefined && input.search === undefined;
-  const folded = withAlikeTypes(foldLines(isAll ? withRuns(wanted) : wanted, max));
+  const folded = foldLines(isAll ? withRuns(wanted) : wanted, max);
   const rows = folded.slice(0, max).map(({ path, type, rest }) => [path, type, ...rest]);
   const cut = folded.slice(max).map(({ path }) => path);
   const seen = new Set(all.map(({ path }) => path));
@@ -95,11 +94,6 @@ export async function describeCollection(
     .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path) && isText(path))
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const spellings = await oddSpellings(
-    context,
-    table,
-    inferred.filter(({ path }) => shown.has(path) && isText(path)),
-  );
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -123,7 +117,6 @@ export async function describeCollection(
         ? { [figures.size > 0 ? 'without_values' : 'null_in_sample']: visibleValue(unseen) }
         : {}),
       ...(numberTexts.length > 0 ? { numbers_as_text: visibleValue(numberTexts) } : {}),
-      ...(spellings.length > 0 ? { other_spellings: visibleValue(spellings) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
       ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
       ...(straysMore > 0 ? { more_fields_with_strays: straysMore } : {}),
@@ -135,7 +128,6 @@ export async function describeCollection(
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
       hasNumberTexts: numberTexts.length > 0,
-      hasSpellings: spellings.length > 0,
       strays,
       leftAtTop: leftAtTop + cut.filter((path) => !/[.[]/.test(path)).length,
       leftBelow: left - leftAtTop,

@@ -24,8 +24,6 @@ export interface InferredField {
   examples: (string | number | boolean)[];
   /** Whether its values are text that is a number: it sorts and compares otherwise. */
   isNumberText?: boolean;
-  /** Whether most of its values are text that may be a number or a day in another spelling. */
-  isSpelledText?: boolean;
 }
 
 export interface Inferred {
@@ -59,9 +57,6 @@ interface Seen {
   documents: Set<number>;
   examples: Set<string | number | boolean>;
   isNumberText: boolean;
-  /** How many values are text with as many digits as letters. */
-  spelled: number;
-  values: number;
   keys?: Set<string>;
 }
 
@@ -93,16 +88,12 @@ export function inferFields(
         documents: new Set(),
         examples: new Set(),
         isNumberText: true,
-        spelled: 0,
-        values: 0,
       };
       seen.set(path, entry);
     }
     entry.types.add(typeOf(value));
     entry.documents.add(document);
     entry.isNumberText &&= typeof value === 'string' && value.length <= NUMBER_CHARS_MAX && NUMBER_TEXT.test(value);
-    entry.values += 1;
-    if (typeof value === 'string' && mayBeSpelled(value)) entry.spelled += 1;
     if (Array.isArray(value)) {
       if (depth >= DEPTH_MAX) isDeeper ||= value.length > 0;
       else for (const item of value.slice(0, ITEMS_MAX)) visit(`${path}[]`, depth + 1, item, document);
@@ -127,25 +118,18 @@ export function inferFields(
   const all = [...seen.entries()].sort(([, a], [, b]) => a.depth - b.depth || a.order - b.order);
   const kept = all.slice(0, fieldsMax).sort(([, a], [, b]) => a.order - b.order);
   const fields = inTreeOrder(kept).map(
-    ([path, { depth, types, documents: present, examples, isNumberText, spelled, values, keys }]) => ({
+    ([path, { depth, types, documents: present, examples, isNumberText, keys }]) => ({
       path,
       depth,
       type: [...types].join('|'),
       present: present.size,
       examples: [...examples],
       isNumberText,
-      isSpelledText: !isNumberText && spelled * 2 > values,
       keys: keys?.size,
     }),
   );
   const left = [...all.slice(fieldsMax).map(([, { depth }]) => depth), ...missed.values()];
   return { fields, left: left.length, leftAtTop: left.filter((depth) => depth === 0).length, isDeeper };
-}
-
-function mayBeSpelled(text: string): boolean {
-  if (text.length > NUMBER_CHARS_MAX) return false;
-  const digits = text.replace(/[^0-9]+/g, '').length;
-  return digits > 0 && text.replace(/[^A-Za-z]+/g, '').length <= digits;
 }
 
 function noteKeys(entry: Seen, keys: readonly string[]): void {

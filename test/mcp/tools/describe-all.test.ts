@@ -60,25 +60,6 @@ describe('describe_collection of all documents', () => {
     expect(plain.data['numbers_as_text']).toBeUndefined();
   });
 
-  it('has the SQL for numbers and days that text spells otherwise', async () => {
-    const documents = Array.from({ length: 20 }, (_, n) => ({
-      _id: String(n),
-      cost: `$${n + 1},200.50`,
-      of: { day: `${(n % 28) + 1}.07.2025` },
-      code: `A-${n}`,
-      phone: `+49 30 ${100_000 + n}`,
-      name: `n${n}`,
-    }));
-    const { data } = await linesOf(await load(documents));
-    expect(data['other_spellings']).toEqual([
-      expect.stringMatching(/^cost is text, ordered as text: .* As a number: CAST\(regexp_replace\(cost, /),
-      expect.stringMatching(/^of\.day is text, .* As a time: strptime\(of\.day, '%d\.%m\.%Y'\)\.$/),
-      expect.stringMatching(/^code is text, .* By its number: CAST\(regexp_extract\(code, /),
-      expect.stringMatching(/^name is text, .* By its number: CAST\(regexp_extract\(name, /),
-    ]);
-    expect((await linesOf(await load([{ n: 1, t: 'x' }]))).data['other_spellings']).toBeUndefined();
-  });
-
   it('has the share, the number of different values and the range of each field, also of late ones', async () => {
     const { data, lines } = await linesOf(await load(DOCUMENTS));
     expect(data['basis']).toBe('all 300 documents; examples from 200');
