@@ -21,6 +21,7 @@ export async function entryOf(
   { idField, fileField }: Pick<LoadOptions, 'idField' | 'fileField'>,
 ): Promise<Entry> {
   const own = bytes.subarray(start, end);
+  // First, since of one that is too long only the beginning is here.
   if (own.length > ITEM_BYTES_MAX)
     return { line, problem: `has more than ${ITEM_BYTES_MAX} bytes (10 MiB), the most that one document may have` };
   if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };

@@ -36,8 +36,9 @@ export const isSpace = (byte: number | undefined) =>
 
 /**
  * A list of documents, or documents one after the other; if the first one is alone on its line, each line is one, up to
- * one that goes on in the next; with `isLines`, all are. Throws `invalid_input`, with the line, where the stream is neither,
- * or a document is over a limit whose end is not known, after the parts before that.
+ * one that goes on in the next; with `isLines`, all are. A document that is over a limit has a part of its own, with no
+ * more of it than shows that it is too long. Throws `invalid_input`, with the line, where the stream is neither, after the
+ * parts before that.
  */
 export async function* jsonParts(
   body: AsyncIterable<Buffer>,
@@ -66,6 +67,8 @@ class Cutter {
   #hasBegun = false;
   /** Whether lines are what the first one looks like. */
   #isGuess = false;
+  /** What is too long, and of which the beginning was a part already. */
+  #passing: Passing | undefined;
 
   constructor(isLines: boolean, line: number, { firstBytes, partBytes }: Sizes) {
     this.#form = isLines ? 'lines' : 'unknown';
@@ -74,13 +77,23 @@ class Cutter {
     this.#partBytes = partBytes;
   }
 
-  add(chunk: Buffer): void {
+  add(whole: Buffer): void {
+    const chunk = this.#passing === undefined ? whole : this.#behind(this.#passing, whole);
     if (this.#filled + chunk.length > this.#room.length) {
       const wider = Buffer.allocUnsafe(Math.max(2 * this.#room.length, this.#filled + chunk.length));
       this.#room.copy(wider, 0, 0, this.#filled);
       this.#room = wider;
     }
     this.#filled += chunk.copy(this.#room, this.#filled);
+  }
+
+  /** What is left of a chunk behind what is too long. */
+  #behind({ endIn }: Passing, chunk: Buffer): Buffer {
+    const found = endIn(chunk);
+    if (found >= 0) this.#passing = undefined;
+    const end = found < 0 ? chunk.length : found;
+    this.#line += linesIn(chunk, 0, end);
+    return chunk.subarray(end);
   }
 
   /** Goes on in the other room, with what is left of this one. */
@@ -97,6 +110,7 @@ class Cutter {
 
   /** The whole documents in the room; `isEnd`: nothing more comes. */
   *parts(isEnd: boolean): Generator<JsonPart> {
+    if (isEnd && this.#passing?.line !== undefined) throw this.#broken(this.#filled, unended(this.#passing.line));
     while ((yield* this.#part(isEnd)) && isEnd);
   }
 
@@ -137,8 +151,8 @@ class Cutter {
   }
 
   /**
-   * Where the last line ends that is whole, before one that is too long. The first line that goes on in the next ends the
-   * lines.
+   * Where the last line ends that is whole; a line that is too long is cut off, and refused for its length. The first line
+   * that goes on in the next ends the lines.
    */
   #endOfLines(all: Buffer, begin: number, isEnd: boolean): number {
     const end = isEnd ? all.length : Math.max(begin, all.lastIndexOf(LINE_FEED) + 1);
@@ -148,13 +162,9 @@ class Cutter {
       if (unended.goesOn) this.#form = 'values';
       return unended.start;
     }
-    for (let start = begin; all.length - start > ITEM_BYTES_MAX; ) {
-      const feed = all.lastIndexOf(LINE_FEED, start + ITEM_BYTES_MAX);
-      if (feed < start && start === begin) throw this.#tooLong(start);
-      if (feed < start) return start;
-      start = feed + 1;
-    }
-    return end;
+    if (end > begin || !isLong) return end;
+    this.#passing = { endIn: (chunk) => chunk.indexOf(LINE_FEED), line: undefined };
+    return all.length;
   }
 
   /**
@@ -183,10 +193,12 @@ class Cutter {
   }
 
   /**
-   * Where each document ends that is whole, up to one that is over a limit; commas between them become spaces.
+   * Where each document ends that is whole, up to one that is over a limit, or that one alone; commas between them become
+   * spaces.
    */
   *#items(all: Buffer, begin: number, isEnd: boolean): Generator<number> {
     const isList = this.#form === 'list';
+    let isFirst = true;
     for (let at = begin; ; ) {
       while (at < all.length && isSpace(all[at])) at += 1;
       if (at >= all.length) break;
@@ -197,14 +209,14 @@ class Cutter {
         yield at;
         continue;
       }
-      const end = endOf(all, at, isEnd);
-      if (end < 0) {
-        if (all.length - at > ITEM_BYTES_MAX) throw this.#tooLong(at);
-        if (isEnd) throw this.#broken(all.length, unended(this.#lineAt(at)));
-        return;
-      }
+      const whole = endOf(all, at, isEnd);
+      const isOver = whole < 0;
+      if (isOver && ((!isEnd && all.length - at <= ITEM_BYTES_MAX) || !isFirst)) return;
+      const end = isOver ? this.#endOfLong(all, at, isEnd) : whole;
       if (isList) this.#expected = 'comma or end';
       yield end;
+      if (isOver) return;
+      isFirst = false;
       at = end;
     }
     if (isEnd && isList && this.#expected !== 'nothing')
@@ -228,10 +240,21 @@ class Cutter {
     return this.#broken(at, `${JSON.stringify(String.fromCharCode(byte ?? SPACE))} stands where ${meant} should`);
   }
 
+  /** Where a document ends that is over a limit; what is still to come of it is passed over. */
+  #endOfLong(all: Buffer, at: number, isEnd: boolean): number {
+    const endIn = valueEnd();
+    const end = endIn(all.subarray(at));
+    if (end >= 0) return at + end;
+    if (isEnd) throw this.#broken(this.#filled, unended(this.#lineAt(at)));
+    this.#passing = { endIn, line: this.#lineAt(at) };
+    return all.length;
+  }
+
   #tooLong(at: number): ApiError {
-    return new ApiError(
-      'invalid_input',
-      `The document that begins on line ${this.#lineAt(at)} has more than 10 MiB, the most that one may have, or is nested too deeply, or holds too many values: divide it into several, or leave it out of the file.`,
+    const line = this.#lineAt(at);
+    return this.#broken(
+      at,
+      `the document that begins on line ${line} does not end within ${ITEM_BYTES_MAX} bytes, the most that one may have, or is nested too deeply, or holds too many values`,
     );
   }
 
@@ -244,8 +267,15 @@ class Cutter {
   }
 }
 
+/** A line or document that is passed over: `endIn` is told all of it, chunk by chunk, and returns where it ends, or -1. */
+interface Passing {
+  endIn(chunk: Buffer): number;
+  /** Where it begins; undefined: it need not end. */
+  line: number | undefined;
+}
+
 function unended(line: number): string {
-  return `the document that begins on line ${line} does not end, or is nested too deeply, or holds too many values`;
+  return `the document that begins on line ${line} does not end`;
 }
 
 /** How a line ends whose document goes on in the next, and how that one begins, if not with white space. */
@@ -271,6 +301,38 @@ function unendedLine(all: Buffer, begin: number, isAll: boolean): { start: numbe
     }
     start = feed + 1;
   }
+}
+
+/**
+ * Finds where a value ends, of which it is told piece by piece, however long it is and whatever it holds. It does not end
+ * where a bracket closes that is not open.
+ */
+function valueEnd(): (piece: Buffer) => number {
+  let [objects, lists] = [0, 0];
+  let isFirst = true;
+  let [isText, isEscaped] = [false, false];
+  return (piece) => {
+    for (let at = 0; at < piece.length && objects >= 0 && lists >= 0; at++) {
+      const byte = piece[at];
+      const isOuter = objects + lists === 0;
+      if (isText) {
+        isText = isEscaped || byte !== QUOTE;
+        isEscaped = !isEscaped && byte === BACKSLASH;
+        if (!isText && isOuter) return at + 1;
+        continue;
+      }
+      if (isOuter && !isFirst && endsWord(byte)) return at;
+      isFirst = false;
+      if (byte === QUOTE) isText = true;
+      else if (byte === OPEN) objects += 1;
+      else if (byte === OPEN_LIST) lists += 1;
+      else if (byte === CLOSE) objects -= 1;
+      else if (byte === CLOSE_LIST) lists -= 1;
+      else continue;
+      if (!isText && !isOuter && objects === 0 && lists === 0) return at + 1;
+    }
+    return -1;
+  };
 }
 
 /** Whether the value that begins at a place ends on the same line, with nothing behind it; undefined: not seen yet. */

@@ -207,34 +207,41 @@ describe('jsonParts()', () => {
     ]);
   });
 
-  it('ends before a document that is too long, with its line, wherever it is cut', async () => {
+  it('keeps no more of a document that is too long than shows that it is, and goes on behind it', async () => {
     // Brackets and quotes in its texts, and a character of several bytes wherever it is cut.
     const long = `{"b":[{"a":\n"${'é]}{\\"'.repeat(ITEM_BYTES_MAX / 2)}"}]}`;
-    const line = `{"a":"${'x'.repeat(ITEM_BYTES_MAX)}"}`;
-    for (const [text, isLines] of [
-      [`[{"b":1},\n${long},\n{"a":1}]`, false],
-      [`{"b":1}{"b":2}\n${long}\n{"a":1}`, false],
-      [`[{"b":1},\n${long.slice(0, -3)}`, false],
-      [`{"b":1}\n${line}\n\n{"c":1}`, true],
-    ] as const) {
-      for (const chunk of [100_000, 12_000_000, 100_000_000]) {
-        const { items, failure } = await read(text, { chunks: [chunk], isLines });
-        expect(failure).toMatch(/^The document that begins on line 2 has more than 10 MiB.*: divide it /);
-        expect(items[0]?.text).toBe('{"b":1}');
-        expect(items.at(-1)?.text).toMatch(/^\{"b":\d\}$/);
+    for (const text of [
+      `[{"b":1},${long},\n{"a":1}]`,
+      `{"b":1}${long}\n{"a":1}`,
+      `[{"b":1},${long.slice(12, -3)},\n{"a":1}]`,
+    ]) {
+      for (const chunk of [100_000, 100_000_000]) {
+        const { items, failure } = await read(text, { chunks: [chunk] });
+        expect(failure).toBeUndefined();
+        const last = text.split('\n').length;
+        expect(linesOf(items)).toEqual([1, 1, last]);
+        expect([items[0]?.text, items[2]?.text]).toEqual(['{"b":1}', '{"a":1}']);
+        expect(items[1]?.text.length).toBeGreaterThan(ITEM_BYTES_MAX / 2);
+        if (chunk < ITEM_BYTES_MAX) expect(items[1]?.text.length).toBeLessThan(2.1 * ITEM_BYTES_MAX);
       }
     }
-    const most = await read(`{"b":1}\n${line.slice(8)}\n{"c":1}`, { chunks: [100_000], isLines: true });
-    expect([most.failure, most.items.length]).toEqual([undefined, 3]);
   });
 
-  it('ends before a document of a list that is nested too deeply', async () => {
+  it('has a document that is nested too deeply by itself, and goes on behind it', async () => {
     const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
-    for (const rest of ['', `,{"c":"${'x'.repeat(1024 * 1024)}"}`.repeat(12)]) {
-      const { items, failure } = await read(`[{"b":1},${deep}${rest},{"c":1}]`, { chunks: [100_000] });
-      expect(failure).toContain('nested too deeply');
-      expect(items.map(({ text }) => text)).toEqual(['{"b":1}']);
+    const rest = `,{"c":"${'x'.repeat(1024 * 1024)}"}`.repeat(12);
+    for (const text of [`[{"b":1},${deep},{"c":1}]`, `[${deep}${rest},{"c":1}]`]) {
+      const { items, failure } = await read(text, { chunks: [100_000] });
+      expect(failure).toBeUndefined();
+      expect(items.some((one) => one.text === deep)).toBe(true);
+      expect(items.at(-1)?.text).toBe('{"c":1}');
     }
+  });
+
+  it('says of a document that is too long and does not end where it begins', async () => {
+    const { items, failure } = await read(`[{"b":1},\n{"a":"${'x'.repeat(2 * ITEM_BYTES_MAX)}`, { chunks: [100_000] });
+    expect(items).toHaveLength(2);
+    expect(failure).toContain('the document that begins on line 2 does not end');
   });
 
   it.each([
@@ -260,6 +267,19 @@ describe('jsonParts()', () => {
         expect(failure).toBeUndefined();
         expect(items.map((one) => one.text)).toEqual(['{"a":1}', cutOff, '{"a":2}', cutOff]);
       }
+    }
+  });
+
+  it('keeps no more of a line that is too long than shows that it is, and goes on behind it', async () => {
+    const long = `{"a":"${'x'.repeat(4 * ITEM_BYTES_MAX)}"}`;
+    for (const chunk of [100_000, 50_000_000]) {
+      const text = `{"b":1}\n${long}\n\n{"c":1}`;
+      const { items, failure } = await read(text, { chunks: [chunk], isLines: true });
+      expect(failure).toBeUndefined();
+      expect(linesOf(items)).toEqual([1, 2, 4]);
+      expect(items[1]?.text.length).toBeGreaterThan(ITEM_BYTES_MAX);
+      if (chunk < ITEM_BYTES_MAX) expect(items[1]?.text.length).toBeLessThan(2.1 * ITEM_BYTES_MAX);
+      expect(items[2]?.text).toBe('{"c":1}');
     }
   });
 
