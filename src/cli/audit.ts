@@ -1,8 +1,9 @@
-import type { AuditFilter, InvocationOf } from '../commands.ts';
+import type { InvocationOf } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json/json.ts';
 import { nearest } from '../contract/nearest.ts';
-import { readAuditLog } from '../local/audit-log.ts';
+import { findRecords } from '../local/audit-log.ts';
+import { wantedRecords } from '../mcp/audit.ts';
 import { toolCards } from '../mcp/tools/tool-cards.ts';
 import { plainText } from './log.ts';
 import { forPerson } from './person.ts';
@@ -14,9 +15,22 @@ const ARGUMENTS_CHARS = 120;
 /** Prints the audit log of the data folder, newest call last. */
 export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number> {
   return forPerson(async () => {
-    const { records, unreadable } = readAuditLog(config.dataDir);
-    if (filter.tool !== undefined) requireTool(filter.tool, records);
-    const chosen = chosenRecords(records, filter);
+    const { tool } = filter;
+    const wanted = wantedRecords({ ...filter, outcome: filter.failed ? 'failed' : undefined });
+    const names = new Set<unknown>(toolCards().keys());
+    let unreadable = 0;
+    const found = await findRecords(
+      config.dataDir,
+      (record) => {
+        names.add(record['tool']);
+        return wanted(record);
+      },
+      filter.lines || Number.POSITIVE_INFINITY,
+      () => unreadable++,
+    );
+    // Where less is found than is wanted, all records were seen, which may have unknown tools.
+    if (tool !== undefined && !names.has(tool)) throw unknownTool(tool, names);
+    const chosen = found.reverse();
     const lines = unreadable === 1 ? 'line' : 'lines';
     if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} ${lines} of the audit log cannot be read.\n`);
     if (chosen.length === 0 && !filter.json) process.stderr.write(`No calls on record in "${config.dataDir}".\n`);
@@ -25,24 +39,10 @@ export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number
   });
 }
 
-/** Throws `invalid_input` for a name that is neither a tool nor in the records, which may have unknown tools. */
-function requireTool(tool: string, records: readonly Entry[]): void {
-  const names = new Set([...toolCards().keys(), ...records.map((entry) => String(entry['tool']))]);
-  if (names.has(tool)) return;
-  const [meant] = nearest(tool, names, 1);
+function unknownTool(tool: string, names: ReadonlySet<unknown>): ApiError {
+  const [meant] = nearest(tool, [...names].map(String), 1);
   const hint = meant === undefined ? '"colloquy call" lists the tools.' : `Did you mean "${meant}"?`;
-  throw new ApiError('invalid_input', `There is no tool ${JSON.stringify(tool.slice(0, 100))}. ${hint}`);
-}
-
-/** The records that pass the filter, by time; several processes write, each at the end of a call. */
-export function chosenRecords(records: readonly Entry[], { tool, sinceMs, failed, lines }: AuditFilter): Entry[] {
-  const found = records.filter((entry) => {
-    if (tool !== undefined && entry['tool'] !== tool) return false;
-    if (failed && (entry['outcome'] === 'ok' || entry['outcome'] === 'asked')) return false;
-    return sinceMs === undefined || Date.parse(String(entry['time'])) >= sinceMs;
-  });
-  found.sort((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1));
-  return lines === 0 ? found : found.slice(-lines);
+  return new ApiError('invalid_input', `There is no tool ${JSON.stringify(tool.slice(0, 100))}. ${hint}`);
 }
 
 function lineOf(entry: Entry): string {

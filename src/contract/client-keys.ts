@@ -3,12 +3,13 @@ import type { Row } from './row.ts';
 
 /**
  * A key that published clients of the hosted service send although docs/api.md does not name it. Unknown keys are
- * refused as well, so this list says why, and which ones are no reason to.
+ * refused as well, with what is known in their place, so this list has those that are no reason to, and those of which
+ * there is more to say: what to do instead.
  */
 export interface ClientKey {
   /** The requests that may carry it. */
   readonly in: readonly Operation[];
-  /** Paths in the body: `[]` stands for any entry of a list, `*` at the end for any other key. */
+  /** Paths in the body: `[]` stands for any entry of a list. */
   readonly keys: readonly string[];
   /** Why nobody misses it: an answer is the same without it. */
   readonly ignored?: string;
@@ -22,9 +23,6 @@ const QUERIES = ['runQuery', 'validateQuery'] as const;
 const RUNS = [...QUERIES, 'executeLambdaVersion', 'executeLambdaTag'] as const;
 const KEYS = ['createApiKey', 'createUserApiKey'] as const;
 const LAMBDAS = ['createLambda', 'createLambdaVersion'] as const;
-
-const NO_SOURCES = 'this service does not read this kind of source; add the documents with addDocuments';
-const NO_SETTING = 'integrations of this service have no such setting';
 
 export const CLIENT_KEYS: readonly ClientKey[] = [
   {
@@ -82,7 +80,7 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
       'system',
       'write_api',
     ].map((kind) => `sources[].${kind}`),
-    refused: NO_SOURCES,
+    refused: 'this service does not read this kind of source; add the documents with addDocuments',
   },
   {
     in: ['createCollection'],
@@ -104,18 +102,11 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
     refused: 'a key has the roles of its user. Create a user with fewer, and a key for it',
   },
   { in: KEYS, keys: ['expiry_time'], refused: 'keys do not expire. Delete the key when its time has come' },
-  { in: KEYS, keys: ['created_by'], refused: 'the service says who created a key' },
-  { in: ['createUser'], keys: ['first_name', 'last_name'], refused: 'users have no names here, only an e-mail' },
   {
     in: ['createIntegration'],
-    keys: ['azure_blob_storage', 'azure_event_hubs', 'azure_service_bus', 'snowflake'],
-    refused: 'there is no such kind of integration here',
-  },
-  { in: ['createIntegration'], keys: ['is_write_enabled'], unless: false, refused: NO_SETTING },
-  {
-    in: ['createIntegration'],
-    keys: ['dynamodb.s3_export_bucket_name', 'kafka.aws_role', 'kafka.connection_string'],
-    refused: NO_SETTING,
+    keys: ['is_write_enabled'],
+    unless: false,
+    refused: 'integrations of this service have no such setting',
   },
   {
     in: ['createIntegration'],
@@ -126,20 +117,6 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
     in: ['updateVirtualInstance'],
     keys: ['auto_suspend_enabled', 'enable_remount_on_resume', 'monitoring_enabled'],
     unless: false,
-    refused: 'the virtual instance is a share of this machine; only its size can be changed',
-  },
-  {
-    in: ['updateVirtualInstance'],
-    keys: [
-      'name',
-      'description',
-      'auto_scaling_policy',
-      'auto_suspend_seconds',
-      'instance_class',
-      'microbatch_policy',
-      'mount_refresh_interval_seconds',
-      'mount_type',
-    ],
     refused: 'the virtual instance is a share of this machine; only its size can be changed',
   },
 ];
@@ -155,16 +132,8 @@ for (const entry of CLIENT_KEYS) {
 
 /** What the list says of an unknown key of a request. */
 export function clientKeyAt(row: Row, path: readonly (string | number)[]): ClientKey | undefined {
-  const keys = byRow.get(row);
   const steps = path.map((step) => (typeof step === 'number' ? '[]' : step));
-  const textOf = (some: readonly string[]) => some.join('.').replaceAll('.[]', '[]');
-  const found = keys?.get(textOf(steps));
-  if (found !== undefined || keys === undefined) return found;
-  for (let length = steps.length - 1; length > 0; length--) {
-    const below = keys.get(`${textOf(steps.slice(0, length))}.*`);
-    if (below !== undefined) return below;
-  }
-  return undefined;
+  return byRow.get(row)?.get(steps.join('.').replaceAll('.[]', '[]'));
 }
 
 /** Clients write the name of the hosted service's provider where docs/api.md has `cloud`: the key they send for it. */

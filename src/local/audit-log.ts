@@ -6,7 +6,6 @@ import {
   fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   renameSync,
   statSync,
@@ -147,26 +146,6 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-export interface AuditLines {
-  /** Oldest first. */
-  records: Record<string, unknown>[];
-  /** Number of lines that are not records. */
-  unreadable: number;
-}
-
-/** The whole audit log of a data folder; empty if there is none. */
-export function readAuditLog(folder: string): AuditLines {
-  const found: AuditLines = { records: [], unreadable: 0 };
-  for (const name of [...filesAside(folder), FILE]) {
-    for (const line of linesOf(join(folder, name))) {
-      const record = recordIn(line);
-      if (record === undefined) found.unreadable++;
-      else found.records.push(record);
-    }
-  }
-  return found;
-}
-
 /** How much of a file is read at once, in bytes: some hundred records. */
 const CHUNK_BYTES = 256 * 1024;
 /** No record is longer; a line that is becomes part of no record. */
@@ -175,17 +154,20 @@ const LINE_BYTES_MAX = 1024 * 1024;
 /**
  * The newest records in the audit log of a data folder that `wanted` takes, newest first, at most `count`. Files are read
  * from the end backwards, and no further than needed, in steps: a process that serves others may call it often.
+ * `unreadable` is called for each line on the way that is no record.
  */
 export async function findRecords(
   folder: string,
   wanted: (record: Readonly<Record<string, unknown>>) => boolean,
   count: number,
+  unreadable?: () => void,
 ): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for (const name of [...filesAside(folder), FILE].reverse()) {
     for await (const lines of linesBackwards(join(folder, name))) {
       for (const line of lines.reverse()) {
         const record = recordIn(line);
+        if (record === undefined && line !== '') unreadable?.();
         if (record !== undefined && wanted(record)) found.push(record);
         if (found.length === count) return sorted(found);
       }
@@ -227,17 +209,6 @@ async function* linesBackwards(path: string): AsyncGenerator<string[]> {
     if (!isMissing(error)) throw error;
   } finally {
     await file?.close();
-  }
-}
-
-function linesOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '');
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
   }
 }
 

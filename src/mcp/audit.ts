@@ -40,6 +40,24 @@ export interface AuditRecord {
   rows?: number;
 }
 
+export interface WantedRecords {
+  tool: string | undefined;
+  /** As in the record, or `failed`: any but `ok` and `asked`. */
+  outcome: string | undefined;
+  /** Calls from this moment on, in milliseconds since 1970. */
+  sinceMs: number | undefined;
+}
+
+/** Whether a line of the audit log is one of those that somebody asks for. */
+export function wantedRecords({ tool, outcome, sinceMs }: WantedRecords) {
+  return (record: Readonly<Record<string, unknown>>): boolean => {
+    if (tool !== undefined && record['tool'] !== tool) return false;
+    if (sinceMs !== undefined && !(Date.parse(String(record['time'])) >= sinceMs)) return false;
+    const isFine = record['outcome'] === 'ok' || record['outcome'] === 'asked';
+    return outcome === undefined || record['outcome'] === outcome || (outcome === 'failed' && !isFine);
+  };
+}
+
 /** Where a process records its tool calls. */
 export interface Audit {
   /** How the client is connected, e.g. `stdio`. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
+import { access, constants, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BUILD, VERSION } from '../../config.ts';
 import { counted } from '../../contract/in-words.ts';
@@ -94,7 +94,6 @@ export async function localFindings(path: string): Promise<Finding[]> {
     await permissions(folder),
     await socket(folder),
     await disk(folder),
-    ...(await fileTimes(folder)),
     ...(await killedRestores(folder)),
     ...stops(folder),
   ];
@@ -217,24 +216,6 @@ async function disk({ path }: DataFolder): Promise<Finding> {
   return { name, state: 'warn', detail, remedy: 'Free some space there: a full disk stops all writes.' };
 }
 
-/** A file from the future means that the clock was set back; event times and expiry depend on it. */
-async function fileTimes({ path }: DataFolder): Promise<Finding[]> {
-  const times = await Promise.all(
-    (await readdir(path)).map((file) =>
-      lstat(join(path, file)).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => 0,
-      ),
-    ),
-  );
-  const ahead = Math.max(0, ...times) - Date.now();
-  if (ahead <= CLOCK_MS_MAX) return [];
-  const detail = `files in the data folder are ${Math.round(ahead / 1_000)} s newer than the clock of this machine`;
-  return [{ name: 'clock', state: 'warn', detail, remedy: SET_CLOCK }];
-}
-
-const SET_CLOCK = 'Set the clock (switch on its synchronization): event times and what expires depend on it.';
-
 /** Compares the service's clock, as it was just reported, with that of this machine; undefined if none was reported. */
 export function clockFinding(
   told: string | null | undefined,
@@ -253,5 +234,6 @@ export function clockFinding(
   const aheadSecs = Math.round((time - now) / 1_000);
   const detail = `the service's is ${Math.abs(aheadSecs)} s ${aheadSecs < 0 ? 'behind' : 'ahead of'} this machine's`;
   if (Math.abs(time - now) <= CLOCK_MS_MAX) return { name, state: 'ok', detail };
-  return { name, state: 'warn', detail, remedy: SET_CLOCK };
+  const remedy = 'Set the clock (switch on its synchronization): event times and what expires depend on it.';
+  return { name, state: 'warn', detail, remedy };
 }

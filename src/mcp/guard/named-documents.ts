@@ -2,8 +2,8 @@ import { DOCUMENTS_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { OWN_QUERY } from '../../contract/own-query.ts';
+import { quotedPath } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
-import { quotedIdentifier } from '../tools/infer.ts';
 import type { Arguments } from '../tools/relations.ts';
 import { listed, quoted } from './target.ts';
 
@@ -101,7 +101,7 @@ async function existingOf(
 ): Promise<Existing> {
   const { workspace, collection } = args;
   if (typeof workspace !== 'string' || typeof collection !== 'string') return { count: undefined, existing: undefined };
-  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(collection)}`;
+  const table = quotedPath(workspace, collection);
   const query = `${OWN_QUERY} SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM ${table} WHERE _id IN (SELECT unnest(:ids))`;
   const sql = { query, parameters: [{ name: 'ids', type: 'array' as const, value: ids.map(String) }] };
   try {

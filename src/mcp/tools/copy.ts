@@ -6,14 +6,13 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { LoadProgress, LoadResult } from '../../contract/load.ts';
 import type { ResultExport, RunningExport } from '../../contract/results.ts';
-import { cut } from '../../contract/text.ts';
+import { cut, quotedPath } from '../../contract/text.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import { exportParts, withCollectionFile, withProgress } from '../export-parts.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import type { Progress } from '../progress.ts';
 import { warned } from '../write-warnings.ts';
 import { handTool } from './hand-tool.ts';
-import { quotedIdentifier } from './infer.ts';
 import { CANCELLED, UNKNOWN_FATE } from './load-run.ts';
 import { nextStepFor } from './next-steps.ts';
 import { tableOf } from './table-names.ts';
@@ -181,7 +180,7 @@ const placeIn = ({ workspace, name }: Collection): Target => ({ workspace: works
 
 /** The types of a collection's columns, by name. */
 async function typesOf({ client, signal }: Pick<ToolContext, 'client' | 'signal'>, { workspace, collection }: Target) {
-  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(collection)}`;
+  const table = quotedPath(workspace, collection);
   const sql = { query: `SELECT * FROM ${table} LIMIT 0` };
   const { column_fields: columns } = await client.runQuery({ sql }, { signal });
   return new Map((columns ?? []).map(({ name, type }) => [name ?? '', type ?? '']));

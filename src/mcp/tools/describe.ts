@@ -3,6 +3,7 @@ import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { inQuotes, quotedPath } from '../../contract/text.ts';
 import { DEFAULT_WORKSPACE } from '../../contract/workspaces.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
@@ -12,7 +13,7 @@ import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
 import { straysOf } from './field-strays.ts';
 import { type FieldLine, foldLines, withRuns } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
-import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
+import { identifier, inferFields, isUnder, LEVELS_MAX } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
 import { typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -53,7 +54,7 @@ export async function describeCollection(
 ): Promise<Fenced> {
   const { client, signal } = context;
   const about = await readAbout(context, input);
-  const table = `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`;
+  const table = quotedPath(input.workspace, input.collection);
   const limit = input.sample ?? SAMPLE_DEFAULT;
   const answer = await client.runQuery({ sql: { query: `SELECT * FROM ${table} LIMIT ${limit}` } }, { signal });
   const documents = answer.results ?? [];
@@ -219,7 +220,7 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
   return [...keys].flatMap((key) => {
     const column = byLower.get(identifier(key).toLowerCase());
     const path = /^\w+$/.test(key) ? key : `$.${JSON.stringify(key)}`;
-    return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>${quotedText(path)}` }];
+    return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>${inQuotes(path, "'")}` }];
   });
 }
 

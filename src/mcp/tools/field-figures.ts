@@ -1,4 +1,5 @@
-import { ANY_FIELD, ANY_KEY, isWithin, quotedIdentifier, quotedText } from './infer.ts';
+import { inQuotes } from '../../contract/text.ts';
+import { ANY_FIELD, ANY_KEY, isWithin } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -94,7 +95,7 @@ export function readPath(path: string): { column: string; steps: Step[]; value?:
     if (part === ANY_KEY) return 'value';
     return { name: nameOf(part) };
   });
-  const sql = quotedIdentifier(nameOf(column));
+  const sql = inQuotes(nameOf(column), '"');
   const names = steps.flatMap((step) => (typeof step === 'object' ? step.name : []));
   return { column: sql, steps, ...(names.length < steps.length ? {} : { value: names.reduce(fieldOf, sql) }) };
 }
@@ -154,7 +155,7 @@ function shortList(list: unknown, distinct: unknown): string[] | undefined {
 }
 
 function fieldOf(value: string, name: string): string {
-  return `struct_extract(${value}, ${quotedText(name)})`;
+  return `struct_extract(${value}, ${inQuotes(name, "'")})`;
 }
 
 /** SQL condition: there is a value at these steps from `value` on. */

@@ -1,6 +1,7 @@
+import { inQuotes, quotedPath } from '../../contract/text.ts';
 import { estimateTokens } from '../room.ts';
 import { readPath } from './field-figures.ts';
-import { ANY_FIELD, ANY_KEY, isUuid, quotedIdentifier, quotedText } from './infer.ts';
+import { ANY_FIELD, ANY_KEY, isUuid } from './infer.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -46,7 +47,7 @@ export async function fieldValues(
   const places = columns.flatMap((column) => typePlaces(column.name, column.type));
   const asked = places.flatMap(askedOf).slice(0, PLACES_MAX);
   if (asked.length === 0) return new Map();
-  const from = `${quotedIdentifier(workspace)}.${quotedIdentifier(name)}`;
+  const from = quotedPath(workspace, name);
   const looked = Math.ceil(Math.min(DOCUMENTS_MAX, documents * Math.min(1, BYTES_MAX / Math.max(1, bytes))));
   const read = asked.map(
     ({ list, example, isWhole = 'true' }, index) =>
@@ -85,7 +86,7 @@ function askedOf({ path, type, depth, any }: TypePlace): Asked[] {
   const { column, steps } = readPath(path);
   const [last] = steps.slice(-1);
   const names = steps.flatMap((step) => (typeof step === 'object' ? [step.name] : []));
-  const value = names.reduce((of, name) => `struct_extract(${of}, ${quotedText(name)})`, column);
+  const value = names.reduce((of, name) => `struct_extract(${of}, ${inQuotes(name, "'")})`, column);
   const inside = steps.length - names.length;
   if (any === ANY_KEY && inside === 0) return [{ path, ...example(`map_keys(${value})[1]`) }];
   // Whether a time is in seconds or milliseconds.
@@ -123,5 +124,5 @@ function textOf(list: unknown, one: unknown, isWhole: boolean): string | undefin
 
 /** As it is, if that is one word; else as SQL has it. */
 function literal(text: string): string {
-  return /^[A-Za-z][\w-]*$/.test(text) ? text : quotedText(text);
+  return /^[A-Za-z][\w-]*$/.test(text) ? text : inQuotes(text, "'");
 }

@@ -1,7 +1,8 @@
 import { RESERVED_WORDS } from '../../contract/reserved-words.ts';
+import { inQuotes } from '../../contract/text.ts';
 import { oneLine } from '../answer-text.ts';
 import { estimateTokens, listWithin } from '../room.ts';
-import { ancestorsOf, quotedIdentifier } from './infer.ts';
+import { ancestorsOf } from './infer.ts';
 import { runsOf } from './patterned.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 
@@ -91,7 +92,7 @@ function placeText(
   { parent, level, tokensMax }: { parent: string; level: number; tokensMax: number },
 ): string {
   const own = place.path.slice(parent.length).replace(/^\.|^\[\]$/, '');
-  const step = parent === '' && RESERVED_WORDS.has(own.toLowerCase()) ? quotedIdentifier(own) : own;
+  const step = parent === '' && RESERVED_WORDS.has(own.toLowerCase()) ? inQuotes(own, '"') : own;
   const within = known.children.get(place.path) ?? [];
   const values = known.values.get(place.path) ?? '';
   if (within.length === 0) {

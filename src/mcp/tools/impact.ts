@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { contract, type Operation } from '../../contract/contract.ts';
+import type { Operation } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { counted } from '../../contract/in-words.ts';
 import { distinctText } from '../../contract/visible.ts';
 import { nearestNames } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
@@ -26,12 +25,10 @@ const DELETES = {
   api_key: 'deleteApiKey',
   allowlist_entry: 'deleteAllowlistEntry',
 } as const satisfies Record<string, Operation>;
-type Deleted = keyof typeof DELETES;
-
-const KINDS = [...(Object.keys(DELETES) as Deleted[]), 'virtual_instance'] as const;
+type Kind = keyof typeof DELETES;
 
 interface ImpactInput {
-  kind: (typeof KINDS)[number];
+  kind: Kind;
   name: string;
   workspace?: string;
   part?: string;
@@ -39,10 +36,10 @@ interface ImpactInput {
 }
 
 /** What a lambda has, of which one is deleted. */
-const PARTS: Partial<Record<ImpactInput['kind'], string>> = { lambda_version: 'the version', lambda_tag: 'the tag' };
+const PARTS: Partial<Record<Kind, string>> = { lambda_version: 'the version', lambda_tag: 'the tag' };
 
 /** The operation that deletes it, and its arguments. */
-function deletionOf({ kind, name, workspace = 'commons', part = '', user }: ImpactInput & { kind: Deleted }) {
+function deletionOf({ kind, name, workspace = 'commons', part = '', user }: ImpactInput) {
   const operation = user !== undefined ? 'deleteUserApiKey' : DELETES[kind];
   const tool = rowTools().get(toolName(operation));
   if (tool === undefined) throw new ApiError('internal', `There is no tool for ${operation}.`);
@@ -79,10 +76,8 @@ async function withoutSelf({ client, signal }: ToolContext, input: ImpactInput):
 
 async function describeImpact(context: ToolContext, given: ImpactInput): Promise<Fenced> {
   const input = await withoutSelf(context, given);
-  const { kind } = input;
-  if (kind === 'virtual_instance') return describeInstance(context, input.name);
   const { client, signal } = context;
-  const { tool, args } = deletionOf({ ...input, kind });
+  const { tool, args } = deletionOf(input);
   const { lines, refusal, extent, typedName, undo, until } = await impactOf({ client, signal }, tool, args);
   const { isGuarded } = context;
   const canRestore = until !== undefined && context.offered?.has('restore_from_trash') === true;
@@ -117,29 +112,6 @@ function withoutLines(refusal: string, lines: readonly string[]): string {
   return text === refusal ? text : text.replace('Delete these first.', 'Delete first what the facts name.');
 }
 
-/** It cannot be deleted; what it is about is its size. */
-async function describeInstance({ client, signal }: ToolContext, id: string): Promise<Fenced> {
-  const {
-    name,
-    current_size: size,
-    description,
-  } = await client.getVirtualInstance({ virtualInstanceId: id }, { signal });
-  const lambdas = await client.listLambdas({}, { signal });
-  return {
-    data: {
-      tool: 'update_virtual_instance',
-      counts: { lambdas: lambdas.length, mounts: 0 },
-      facts: [
-        `${name} has the size ${size}. ${description ?? ''}`.trim(),
-        `All queries and ${counted(lambdas.length, 'lambdas')} run on it. Nothing is mounted on it: it reads every collection.`,
-        'Another size takes effect at once, also for what is running.',
-      ],
-      can_be_deleted: false,
-      undo: 'Resize it again.',
-    },
-  };
-}
-
 /** Says what depends on a thing and what goes with it, as the question to a human would: from the same code. */
 export function impactTool(): Tool {
   return handTool<ImpactInput>({
@@ -150,7 +122,7 @@ export function impactTool(): Tool {
     title: 'Describe what a deletion means',
     description: 'What deleting a thing would take along and break, when it was last used, and how to undo it.',
     shape: {
-      kind: z.enum(KINDS),
+      kind: z.enum(Object.keys(DELETES) as Kind[]),
       name: z.string().min(1),
       workspace: z.string().min(1).optional(),
       part: z.string().min(1).optional().describe('Version or tag of the lambda'),
@@ -160,15 +132,12 @@ export function impactTool(): Tool {
     check,
     run: describeImpact,
     next(error, input) {
-      const { kind, ...given } = input as unknown as ImpactInput;
-      if (kind === undefined) return undefined;
-      if (kind === 'virtual_instance') return nextStepFor(contract.getVirtualInstance, error);
-      return nextStepFor(deletionOf({ kind, ...given }).tool.row, error);
+      if (input['kind'] === undefined) return undefined;
+      return nextStepFor(deletionOf(input as unknown as ImpactInput).tool.row, error);
     },
     async nearest({ client, signal }, input, error) {
-      const { kind, ...given } = input as unknown as ImpactInput;
-      if (kind === undefined || kind === 'virtual_instance') return [];
-      const { tool, args } = deletionOf({ kind, ...given });
+      if (input['kind'] === undefined) return [];
+      const { tool, args } = deletionOf(input as unknown as ImpactInput);
       return nearestNames(client, tool.row, args, error, signal);
     },
   });

@@ -201,20 +201,10 @@ const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** A name as SQL needs it: quoted unless it is a plain word. */
 export function identifier(name: string): string {
-  return PLAIN.test(name) ? name : quotedIdentifier(name);
+  return PLAIN.test(name) ? name : inQuotes(name, '"');
 }
 
 /** A text of which nobody learns anything. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
-}
-
-/** A text as a literal in SQL. */
-export function quotedText(text: string): string {
-  return inQuotes(text, "'");
-}
-
-/** A name in double quotes. */
-export function quotedIdentifier(name: string): string {
-  return inQuotes(name, '"');
 }

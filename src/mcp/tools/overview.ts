@@ -1,5 +1,6 @@
 import type { Collection } from '../../contract/collections.ts';
 import { STRAYS_COLUMN } from '../../contract/strays.ts';
+import { inQuotes, quotedPath } from '../../contract/text.ts';
 import { oneLine } from '../answer-text.ts';
 import type { Fenced } from '../fence.ts';
 import { presentList } from '../results.ts';
@@ -7,7 +8,6 @@ import { cutText } from '../room.ts';
 import { straysOf } from './field-strays.ts';
 import { fieldValues, type Table } from './field-values.ts';
 import { fieldsText } from './fields-text.ts';
-import { quotedIdentifier, quotedText } from './infer.ts';
 import { typePlaces } from './sql-type.ts';
 import { tableOf } from './table-names.ts';
 import type { ToolContext } from './tool.ts';
@@ -124,7 +124,7 @@ async function straysText(
   { workspace, name, documents, columns }: Table,
 ): Promise<string> {
   if (documents > STRAYS_DOCUMENTS_MAX || !columns.some((column) => column.name === STRAYS_COLUMN)) return '';
-  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(name)}`;
+  const table = quotedPath(workspace, name);
   const places = columns.flatMap((column) => typePlaces(column.name, column.type));
   // In a field of text SQL sees the text of any value.
   const texts = new Set(places.flatMap(({ path, type }) => (type === 'VARCHAR' ? [path] : [])));
@@ -140,6 +140,6 @@ async function straysText(
 }
 
 /** A value that looks like more than one is quoted, so that it cannot pass for what is told. */
-const shownValue = (text: string) => (/^[\w.+-]*$/.test(text) ? text : quotedText(text));
+const shownValue = (text: string) => (/^[\w.+-]*$/.test(text) ? text : inQuotes(text, "'"));
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { MOMENT_SHOWN, momentIn } from '../../contract/moment.ts';
 import { type TrashEntry, trash } from '../../contract/trash.ts';
+import { wantedRecords } from '../audit.ts';
 import type { Fenced } from '../fence.ts';
 import { BUDGET, presentList, presentObject } from '../results.ts';
 import { DONE_OUTPUT } from './catalog.ts';
@@ -115,14 +116,8 @@ async function readAudit({ means }: ToolContext, { tool, outcome, since, limit }
   if (since !== undefined && sinceMs === undefined) {
     throw new ApiError('invalid_input', `Cannot call read_audit: "since" must be ${MOMENT_SHOWN}.`);
   }
-  const wanted = (record: Readonly<Record<string, unknown>>) => {
-    if (tool !== undefined && record['tool'] !== tool) return false;
-    if (sinceMs !== undefined && !(Date.parse(String(record['time'])) >= sinceMs)) return false;
-    const isFine = record['outcome'] === 'ok' || record['outcome'] === 'asked';
-    return outcome === undefined || record['outcome'] === outcome || (outcome === 'failed' && !isFine);
-  };
   const max = limit ?? CALLS_SHOWN;
-  const found = (await means.readAudit?.(wanted, max + 1)) ?? [];
+  const found = (await means.readAudit?.(wantedRecords({ tool, outcome, sinceMs }), max + 1)) ?? [];
   const shown = presentList(found.slice(0, max));
   const { items, returned, total, truncated } = shown.data;
   if (found.length <= max && truncated !== true) return shown;

@@ -4,7 +4,7 @@ import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { OWN_QUERY } from '../../contract/own-query.ts';
 import { type DeletedSelection, SELECTED_MAX, type Selection } from '../../contract/selections.ts';
-import { cut, inQuotes } from '../../contract/text.ts';
+import { cut, quotedPath } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { Parameter, QueryOutcome } from '../../engine/engine.ts';
 import { requireCollection } from '../catalog/not-found.ts';
@@ -152,7 +152,7 @@ async function deleteInSteps(
 
 /** The condition is in lines of its own, so that a comment at its end ends there; it begins in the second line. */
 function fromOf({ workspace, name }: CollectionRecord, where: string): string {
-  return `FROM ${quoted(workspace)}.${quoted(name)} WHERE (\n${where}\n)`;
+  return `FROM ${quotedPath(workspace, name)} WHERE (\n${where}\n)`;
 }
 
 async function listsOf(
@@ -243,10 +243,6 @@ function exampleOf({ columns }: QueryOutcome, row: QueryOutcome['rows'][number])
 
 function idsIn({ ids }: SelectedList): string[] {
   return JSON.parse(ids.toString()) as string[];
-}
-
-function quoted(name: string): string {
-  return inQuotes(name, '"');
 }
 
 function toSelection(selected: New | Selected): Selection {

@@ -6,11 +6,10 @@ import { ApiError } from '../../contract/errors.ts';
 import type { ApprovalDesk } from '../approvals/approval-desk.ts';
 import type { QueryLog } from '../queries/query-log.ts';
 import { createSigner } from '../signatures.ts';
-import { cameFromElsewherePage, codePage, unpairedPage } from './approve-page.ts';
+import { answerQuestion, cameFromElsewherePage, codePage, unpairedPage } from './approve-page.ts';
 import { CONTENT_SECURITY_POLICY, failurePage, htmlPage, type Page } from './html.ts';
 import type { Overview } from './overview.ts';
 import { overviewPage } from './overview-page.ts';
-import { answerQuestion } from './page-approvals.ts';
 import { cameFromElsewhere, cookiesOf, formOf, notPossible, PAGE_HOST, refused } from './page-checks.ts';
 import type { PairedBrowsers } from './paired-browsers.ts';
 

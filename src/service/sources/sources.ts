@@ -1,16 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json/json.ts';
-import type { Engine, Leading } from '../../engine/engine.ts';
+import type { Leading } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CollectionRecord, ExternalSource, RecordOf } from '../catalog/records.ts';
 import type { Usage } from '../compute/usage.ts';
-import { takesAsGiven } from '../ingest/intake.ts';
-import { isPulled, kindOf } from './kinds.ts';
+import { isPulled } from './kinds.ts';
+import { checkSource, type OpeningContext, openReader } from './opening.ts';
 import { type LiveSource, type Runner, startRunner } from './runner.ts';
 import { createSegment, type Segment } from './segment.ts';
-import { SourceError, type SourceReader } from './source.ts';
 import { type PlacedSource, sourceKey, sourcesOf, stateOf } from './states.ts';
 
 /** The sources of all collections: those that are to be read are, whatever comes and goes. */
@@ -30,18 +27,13 @@ export interface Sources {
   close(): Promise<void>;
 }
 
-export interface SourcesContext {
-  engine: Engine;
+export interface SourcesContext extends OpeningContext {
   catalog: Catalog;
   usage: Usage;
-  /** The connection details of an integration, with secrets. */
-  connectionOf(integration: string): Promise<JsonObject>;
   /** While a source is read the service does not leave when idle; undefined: it does. */
   hold?: (() => () => void) | undefined;
-  log: Logger;
 }
 
-const CHECK_MS = 30_000;
 /** Collections also come and go in ways that nobody tells of here. */
 const SYNC_MS = 1_000;
 
@@ -54,34 +46,6 @@ export function createSources(context: SourcesContext): Sources {
   let release: (() => void) | undefined;
   let leading: Leading | undefined;
   let wake: () => void = () => undefined;
-
-  async function open(
-    source: ExternalSource,
-    signal: AbortSignal,
-    collection?: CollectionRecord,
-    index = 0,
-  ): Promise<SourceReader> {
-    const { kind, integrationName, settings, formatParams, since } = source;
-    if (!isPulled(kind)) throw new SourceError('settings', `Sources of the kind ${kind} are not read from here.`);
-    const config = await unlessAborted(context.connectionOf(integrationName), signal);
-    const { openSource } = await kindOf(kind).load();
-    return await openSource({
-      connection: withoutNulls(config),
-      settings,
-      formatParams,
-      createdMs: Date.parse(since),
-      memory: {
-        after: async (after, max) =>
-          collection === undefined ? [] : engine.memoryOf(collection.table, index, after, max),
-      },
-      files: {
-        takesRows: collection !== undefined && takesAsGiven(collection),
-        spool: engine.spool,
-        openRows: (rows, signal) => engine.openRows(collection?.table ?? '', rows, signal),
-      },
-      log,
-    });
-  }
 
   /** The sources that are to be read. */
   function wanted(): Map<string, PlacedSource> {
@@ -112,7 +76,7 @@ export function createSources(context: SourcesContext): Sources {
           catalog,
           usage,
           log,
-          open: ({ source, collection, index }, signal) => open(source, signal, collection, index),
+          open: ({ source, collection, index }, signal) => openReader(context, source, signal, collection, index),
           onEnd: () => {
             if (running.get(key)?.runner === runner) running.delete(key);
             settle();
@@ -166,24 +130,7 @@ export function createSources(context: SourcesContext): Sources {
     start() {
       leading = engine.lead('sources', lead);
     },
-    async check(source, signal, refuse) {
-      if (source.kind === 'segment') return;
-      try {
-        const soon = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
-        const reader = await open(source, soon);
-        try {
-          await reader.check(soon);
-        } finally {
-          await reader.close();
-        }
-      } catch (error) {
-        if (error instanceof SourceError) throw refuse(`cannot be read: ${error.message.replace(/[.]$/, '')}`);
-        if (error instanceof DOMException && error.name === 'TimeoutError') {
-          throw refuse(`cannot be read: it did not answer within ${CHECK_MS / 1_000} seconds`);
-        }
-        throw error;
-      }
-    },
+    check: (source, signal, refuse) => checkSource(context, source, signal, refuse),
     segment,
     liveOf: (placed) => running.get(sourceKey(placed))?.runner.live,
     changed: () => wake(),
@@ -211,19 +158,4 @@ export function createSources(context: SourcesContext): Sources {
 /** Of all collections. */
 function pulledSources(collections: ReadonlyMap<string, CollectionRecord>): PlacedSource[] {
   return [...collections.values()].flatMap(sourcesOf).filter(({ source }) => isPulled(source.kind));
-}
-
-/** Rejects as soon as the signal aborts, even while the work goes on. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-
-/** Fields that were not given. */
-function withoutNulls(config: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
 }

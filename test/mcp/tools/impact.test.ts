@@ -230,7 +230,6 @@ describe('describe_impact', () => {
     ],
     [{ kind: 'user', name: 'u@example.com', part: 'x' }, '"part" is of no thing of kind "user"'],
     [{ kind: 'user', name: 'u@example.com', user: 'x' }, '"user" is of API keys only, not of kind "user"'],
-    [{ kind: 'virtual_instance', name: 'x', user: 'x' }, '"user" is of API keys only'],
   ])('refuses what the kind does not have: %j', async (args, why) => {
     expect(await impact(args)).toMatchObject({
       error: { code: 'invalid_input', message: expect.stringContaining(why) },
@@ -286,7 +285,6 @@ describe('describe_impact', () => {
     [{ kind: 'api_key', name: 'none', user: 'none' }, 'list_users', 'User "none"'],
     [{ kind: 'integration', name: 'none' }, 'list_integrations', 'Integration "none"'],
     [{ kind: 'allowlist_entry', name: 'none' }, 'list_allowlist_entries', '"none"'],
-    [{ kind: 'virtual_instance', name: 'none' }, 'list_virtual_instances', '"none"'],
   ])('says where to look for what there is not: %j', async (args, listers, what) => {
     expect(await impact(args)).toMatchObject({
       error: { code: 'not_found', message: expect.stringContaining(what) },
@@ -304,13 +302,6 @@ describe('describe_impact', () => {
     });
     await client.createLambdaVersion({ ...place, sql: { query: 'SELECT 1 AS n' } });
     expect((await impact({ kind: 'lambda_version', name: 'reads', part: version })).facts).toEqual([]);
-  });
-
-  it('says of a virtual instance what runs on it', async () => {
-    const [one] = await client.listVirtualInstances({});
-    const told = await impact({ kind: 'virtual_instance', name: one?.id ?? '' });
-    expect(told).toMatchObject({ can_be_deleted: false, counts: { mounts: 0, lambdas: expect.any(Number) } });
-    expect(told.facts[0]).toMatch(/^main has the size LARGE\. The SQL engine/);
   });
 
   it('refuses what it cannot look up, with names that are close', async () => {

@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, startTestService, type TestService } from '../harness.ts';
+import { describe, expect, it } from 'vitest';
+import { type Answer, startTestService } from '../harness.ts';
+import { COLLECTIONS, madeCollections } from './made-collections.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.remove());
+const { call, create: createWith, select } = madeCollections();
 
-const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
-let count = 0;
-
-async function create(event_time_info: object, more: object = {}): Promise<string> {
-  const name = `e${++count}`;
-  const answer = await service.call('POST', COLLECTIONS, { name, event_time_info, ...more });
-  expect(answer.text).toContain('"CREATED"');
-  return name;
-}
+const create = (event_time_info: object, more: object = {}) => createWith({ event_time_info, ...more });
 
 async function add(name: string, text: string): Promise<Answer> {
-  return service.call('POST', `${COLLECTIONS}/${name}/docs`, undefined, { rawBody: `{"data":[${text}]}` });
+  return call('POST', `${COLLECTIONS}/${name}/docs`, undefined, { rawBody: `{"data":[${text}]}` });
 }
 
 async function times(name: string): Promise<string[]> {
-  const query = `SELECT _event_time AS t FROM ${name} ORDER BY _id`;
-  const answer = await service.call('POST', '/v1/orgs/self/queries', { sql: { query } });
-  return answer.body.results.map((row: { t: string }) => row.t);
+  return (await select(`SELECT _event_time AS t FROM ${name} ORDER BY _id`)).map(({ t }) => String(t));
 }
 
 describe('event_time_info', () => {
@@ -121,7 +108,7 @@ describe('event_time_info', () => {
     [{ field: 'a', time_zone: "UTC'; --" }, 'no time zone'],
     [{ field: 7 }, '"event_time_info.field": expected a string'],
   ])('%j is 400', async (event_time_info, why) => {
-    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', event_time_info });
+    const answer = await call('POST', COLLECTIONS, { name: 'refused', event_time_info });
     expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
     expect(answer.body.message).toContain(why);
   });

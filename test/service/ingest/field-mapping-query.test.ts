@@ -1,37 +1,19 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, type JsonValue } from '../../../src/contract/json/json.ts';
 import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
-import { type Answer, startTestService, type TestService } from '../harness.ts';
+import { type Answer, startTestService } from '../harness.ts';
+import { COLLECTIONS, madeCollections, statuses } from './made-collections.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.remove());
+const { call, create: createWith, select } = madeCollections();
 
-const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
-let count = 0;
-
-async function create(sql: string, settings: object = {}): Promise<string> {
-  const name = `q${++count}`;
-  const answer = await service.call('POST', COLLECTIONS, { name, field_mapping_query: { sql }, ...settings });
-  expect(answer.text).toContain('"CREATED"');
-  return name;
-}
+const create = (sql: string, settings: object = {}) => createWith({ field_mapping_query: { sql }, ...settings });
 
 const add = (name: string, ...data: JsonObject[]): Promise<Answer> =>
-  service.call('POST', `${COLLECTIONS}/${name}/docs`, { data });
-
-async function select(sql: string): Promise<Record<string, unknown>[]> {
-  const answer = await service.call('POST', '/v1/orgs/self/queries', { sql: { query: sql } });
-  expect(answer.body).toHaveProperty('results');
-  return answer.body.results;
-}
+  call('POST', `${COLLECTIONS}/${name}/docs`, { data });
 
 const stored = (name: string) => select(`SELECT * EXCLUDE (_event_time) FROM ${name} ORDER BY _id`);
-const statuses = (answer: Answer) => answer.body.data.map((row: { status: string }) => row.status);
 const errors = (answer: Answer) =>
   answer.body.data.map((row: { error: { message: string } | null }) => row.error?.message ?? null);
 
@@ -56,8 +38,8 @@ describe('field_mapping_query', () => {
   });
 
   it('is not there where a collection has none', async () => {
-    await service.call('POST', COLLECTIONS, { name: 'plain', field_mapping_query: null });
-    const { data } = (await service.call('GET', `${COLLECTIONS}/plain`)).body;
+    await call('POST', COLLECTIONS, { name: 'plain', field_mapping_query: null });
+    const { data } = (await call('GET', `${COLLECTIONS}/plain`)).body;
     expect(data).not.toHaveProperty('field_mapping_query');
     expect(data.stats).not.toHaveProperty('dropped_doc_count');
   });
@@ -151,7 +133,7 @@ describe('field_mapping_query', () => {
       { _id: 'a', n: 5 },
       { _id: 'old', n: 1 },
     ]);
-    const { stats } = (await service.call('GET', `${COLLECTIONS}/${name}`)).body.data;
+    const { stats } = (await call('GET', `${COLLECTIONS}/${name}`)).body.data;
     expect(stats).toMatchObject({ doc_count: 2, dropped_doc_count: 4 });
   });
 
@@ -199,7 +181,7 @@ describe('field_mapping_query', () => {
   it('is not applied to patches', async () => {
     const name = await create('SELECT _id, upper(a) AS a FROM _input WHERE a IS NOT NULL');
     await add(name, { _id: '1', a: 'x' });
-    await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, {
+    await call('PATCH', `${COLLECTIONS}/${name}/docs`, {
       data: [{ _id: '1', patch: [{ op: 'REPLACE', path: '/a', value: 'y' }] }],
     });
     expect(await stored(name)).toEqual([{ _id: '1', a: 'y' }]);
@@ -215,18 +197,18 @@ describe('field_mapping_query', () => {
     [{ sql: 7 }, 400, 'field_mapping_query.sql'],
     [{ query: 'SELECT * FROM _input' }, 400, 'field_mapping_query'],
   ])('%j is refused', async (field_mapping_query, status, why) => {
-    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', field_mapping_query });
+    const answer = await call('POST', COLLECTIONS, { name: 'refused', field_mapping_query });
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(why)]);
-    expect((await service.call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
+    expect((await call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
   });
 
   it('is refused beside field_mappings, and says where a mistake is', async () => {
     const field_mappings = [{ name: 'm', is_drop_all_fields: true }];
     const query = { sql: 'SELECT * FROM _input' };
-    const both = await service.call('POST', COLLECTIONS, { name: 'both', field_mappings, field_mapping_query: query });
+    const both = await call('POST', COLLECTIONS, { name: 'both', field_mappings, field_mapping_query: query });
     expect(both.body.message).toContain('"field_mappings" and "field_mapping_query" are both there');
     const wrong = { sql: 'SELECT a,\n  uper(b) AS b FROM _input' };
-    const { body } = await service.call('POST', COLLECTIONS, { name: 'wrong', field_mapping_query: wrong });
+    const { body } = await call('POST', COLLECTIONS, { name: 'wrong', field_mapping_query: wrong });
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 
@@ -327,5 +309,5 @@ async function check(query: Parameters<typeof model>[1], given: JsonObject[]): P
     const { _id, ...fields } = rows.find((row) => row['_id'] === String(index)) as JsonObject;
     expect(bare(fields)).toEqual(bare(document));
   }
-  await service.call('DELETE', `${COLLECTIONS}/${name}`);
+  await call('DELETE', `${COLLECTIONS}/${name}`);
 }

@@ -1,33 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { MORE } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
-import { type Answer, startTestService, type TestService } from '../harness.ts';
+import { COLLECTIONS, madeCollections, statuses } from './made-collections.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.remove());
-
-const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
-let count = 0;
-
-async function create(settings: object): Promise<string> {
-  const name = `m${++count}`;
-  const answer = await service.call('POST', COLLECTIONS, { name, ...settings });
-  expect(answer.text).toContain('"CREATED"');
-  return name;
-}
-
-async function select(sql: string): Promise<Record<string, unknown>[]> {
-  const answer = await service.call('POST', '/v1/orgs/self/queries', { sql: { query: sql } });
-  expect(answer.body).toHaveProperty('results');
-  return answer.body.results;
-}
-
-const statuses = (answer: Answer) => answer.body.data.map((row: { status: string }) => row.status);
+const { call, create, select } = madeCollections();
 
 describe('field_mappings', () => {
   it('do the same to random documents as a simple model in JavaScript', { ...MORE, timeout: 120_000 }, async () => {
@@ -167,7 +145,7 @@ function withoutNulls(this: unknown, _: string, value: JsonValue): JsonValue | u
 
 async function check(list: Mapping[], given: JsonObject[]): Promise<void> {
   const name = await create({ field_mappings: list.map(toApi) });
-  const answer = await service.call('POST', `${COLLECTIONS}/${name}/docs`, {
+  const answer = await call('POST', `${COLLECTIONS}/${name}/docs`, {
     data: given.map((document, index) => ({ ...document, _id: String(index) })),
   });
   const expected = given.map((document) => model(document, list));
@@ -178,5 +156,5 @@ async function check(list: Mapping[], given: JsonObject[]): Promise<void> {
     const { _id, ...stored } = rows.find((row) => row['_id'] === String(index)) as JsonObject;
     expect(flat(stored)).toEqual(flat(document));
   }
-  await service.call('DELETE', `${COLLECTIONS}/${name}`);
+  await call('DELETE', `${COLLECTIONS}/${name}`);
 }

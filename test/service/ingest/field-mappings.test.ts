@@ -1,33 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, startTestService, type TestService } from '../harness.ts';
+import { describe, expect, it } from 'vitest';
+import { type Answer, startTestService } from '../harness.ts';
+import { COLLECTIONS, madeCollections, statuses } from './made-collections.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.remove());
-
-const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
-let count = 0;
-
-async function create(settings: object): Promise<string> {
-  const name = `m${++count}`;
-  const answer = await service.call('POST', COLLECTIONS, { name, ...settings });
-  expect(answer.text).toContain('"CREATED"');
-  return name;
-}
+const { call, create, select } = madeCollections();
 
 async function add(name: string, ...texts: string[]): Promise<Answer> {
-  return service.call('POST', `${COLLECTIONS}/${name}/docs`, undefined, { rawBody: `{"data":[${texts.join(',')}]}` });
+  return call('POST', `${COLLECTIONS}/${name}/docs`, undefined, { rawBody: `{"data":[${texts.join(',')}]}` });
 }
 
-async function select(sql: string): Promise<Record<string, unknown>[]> {
-  const answer = await service.call('POST', '/v1/orgs/self/queries', { sql: { query: sql } });
-  expect(answer.body).toHaveProperty('results');
-  return answer.body.results;
-}
-
-const statuses = (answer: Answer) => answer.body.data.map((row: { status: string }) => row.status);
 const output = (field: string, value: string, onError?: string) => ({
   field_name: field,
   value,
@@ -94,7 +74,7 @@ describe('field_mappings', () => {
     // As what the same mapping stored when it had a zone.
     await add(name, '{"_id":"a"}');
     const patch = [{ op: 'add', path: '/at', value: '2024-01-01T10:00:00.000000Z' }];
-    await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'a', patch }] });
+    await call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'a', patch }] });
     const answer = await add(name, '{"_id":"b","d":"2024-01-02T10:00:00"}', '{"_id":"c","d":"2024-01-03"}');
     expect(answer.body.warnings ?? []).toEqual([]);
     const rows = await select(`SELECT "at", epoch("at") AS s, typeof("at") AS t FROM ${name} ORDER BY _id`);
@@ -242,7 +222,7 @@ describe('field_mappings', () => {
         },
       ],
     });
-    await service.call('POST', `${COLLECTIONS}/${name}/docs`, {
+    await call('POST', `${COLLECTIONS}/${name}/docs`, {
       data: [{ email: 'a@b' }, { email: 'a@b', salt: null }, { email: 'a@b', salt: 'x' }],
     });
     const rows = await select(`SELECT * FROM ${name}`);
@@ -269,7 +249,7 @@ describe('field_mappings', () => {
     });
     await add(name, '{"_id":"i","a":"x"}');
     const patch = [{ op: 'add', path: '/b', value: 'x' }];
-    await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'i', patch }] });
+    await call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'i', patch }] });
     expect(await select(`SELECT a, b FROM ${name}`)).toEqual([{ a: '9dd4e461268c8034f5c8564e155c67a6', b: 'x' }]);
   });
 
@@ -316,10 +296,10 @@ describe('field_mappings', () => {
     ],
     [{ name: 'm' }, '"field_mappings": expected an array'],
   ])('%j is 400', async (field_mappings, why) => {
-    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings });
+    const answer = await call('POST', COLLECTIONS, { name: 'refused', field_mappings });
     expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
     expect(answer.body.message).toContain(why);
-    expect((await service.call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
+    expect((await call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
   });
 
   it.each([
@@ -343,7 +323,7 @@ describe('field_mappings', () => {
     ['', 'has no "value"'],
   ])('the expression %s is 400', async (value, why) => {
     const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('c', value) };
-    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings: [mapping] });
+    const answer = await call('POST', COLLECTIONS, { name: 'refused', field_mappings: [mapping] });
     expect(answer.status).toBe(400);
     expect(answer.body.message).toMatch(/^Cannot create collection "refused": field_mappings\[0\]/);
     expect(answer.body.message).toContain(why);
@@ -351,7 +331,7 @@ describe('field_mappings', () => {
 
   it('a mistake in SQL says where it is', async () => {
     const field_mappings = [{ name: 'm', output_field: output('c', '1 +\n  uper(2)') }];
-    const { body } = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings });
+    const { body } = await call('POST', COLLECTIONS, { name: 'refused', field_mappings });
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 });

@@ -1,14 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, ClientConfig } from 'pg';
+import type { ClientConfig } from 'pg';
 import { ApiError } from '../../../contract/errors.ts';
-import { type Claim, createClaims } from '../../claims.ts';
+import type { Claim } from '../../claims.ts';
 import { createLocks, type Locks } from '../connections/locks.ts';
 import { METADATA_LOCK } from '../tables/store-documents.ts';
-import { connectClient } from './catalog-client.ts';
 import { type Held, keysOf } from './fence.ts';
-import { SERVER_KEEPALIVES } from './lake-options.ts';
+import { createLakeClaims } from './lake-claims.ts';
+import { endSession, isAlive, type LockSession, openSession } from './lock-sessions.ts';
 
 /** Locks over all nodes of a lake. What holds a key may take it again. */
 export interface LakeLocks extends Locks {
@@ -40,15 +38,6 @@ interface Scope {
   isOver: boolean;
 }
 
-/** A session that holds one lock, or none. */
-interface LockSession {
-  client: Client;
-  key: string;
-  isOver: boolean;
-  /** Called when it is over. */
-  onOver?: (() => void) | undefined;
-}
-
 /**
  * Each session is a connection of PostgreSQL, which has few: so much of the work that held no lock before has them at once, and
  * so many are kept. Work on the metadata, for which those may wait, waits for no turn; nothing else does for longer than this.
@@ -67,19 +56,8 @@ const WAIT_MS = 60_000;
 const WAIT_MS_MIN = 100;
 /** PostgreSQL's code for having waited so long. */
 const LOCK_TIMEOUT = '55P03';
-/** Held in this process while claims come or go. */
-const CLAIMS = 'claims';
-/** How often a session is looked after, and how late it may answer, in milliseconds. */
+/** How often a session is looked after, in milliseconds. */
 const BEAT_MS = 3_000;
-const BEAT_ANSWER_MS = 6_000;
-/** So much later PostgreSQL does not even say that it waited for so long. */
-const ANSWER_MS = 10_000;
-const TRY_LOCKS = `SELECT pg_try_advisory_lock(key) AS is_mine
-  FROM unnest($1::bigint[]) WITH ORDINALITY AS keys(key, place) ORDER BY place`;
-const UNLOCK = 'SELECT pg_advisory_unlock(key) FROM unnest($1::bigint[]) AS keys(key)';
-const SESSION = Object.entries(SERVER_KEEPALIVES)
-  .map(([name, value]) => `SET ${name} = ${value}`)
-  .join('; ');
 
 /** Lets so many in at once, the others in order. Rejects for those that have waited for so long. */
 function createTurns(max: number) {
@@ -123,28 +101,9 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
   /** By name, since when another node has a lock for which one of this node waits, or waited in vain. */
   const awaited = new Map<string, number>();
   const turns = createTurns(AT_ONCE);
-  const claimHere = createClaims();
-  /** What has all claims of this node, as long as there are any. */
-  let claims: { session: LockSession; count: number } | undefined;
   let isClosed = false;
-
-  async function open(): Promise<LockSession> {
-    const key = String(randomBytes(8).readBigInt64BE());
-    const session: { -readonly [K in keyof LockSession]?: LockSession[K] } = { key, isOver: false };
-    session.client = await connectClient({ ...config, query_timeout: waitMs + ANSWER_MS }, () => {
-      session.isOver = true;
-      session.onOver?.();
-    });
-    const opened = session as LockSession;
-    try {
-      await opened.client.query(`${SESSION}; SET lock_timeout = ${waitMs}`);
-      await opened.client.query('SELECT pg_advisory_lock($1::bigint)', [key]);
-    } catch (error) {
-      end(opened);
-      throw error;
-    }
-    return opened;
-  }
+  const open = () => openSession(config, waitMs);
+  const claim = createLakeClaims({ local, open, refresh, failed });
 
   /** `askedAt`: since when the lock is waited for, in this process to begin with. */
   async function taken(name: string, askedAt: number): Promise<{ held: Held; release(): Promise<void> }> {
@@ -163,7 +122,7 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
       // Of whoever lost the lock before.
       await session.client.query('SELECT pg_advisory_xact_lock($1::bigint)', [keys.commits]);
     } catch (error) {
-      end(session);
+      endSession(session);
       throw error;
     }
     return {
@@ -172,55 +131,14 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
         if (session.isOver) return;
         try {
           await session.client.query('SELECT pg_advisory_unlock($1::bigint)', [keys.lock]);
-          if (isClosed || idle.length >= IDLE_MAX) end(session);
+          if (isClosed || idle.length >= IDLE_MAX) endSession(session);
           else idle.push(session);
         } catch {
-          end(session);
+          endSession(session);
         }
       },
     };
   }
-
-  /** Takes those of the names that are free on all nodes. */
-  async function claimed(names: readonly string[]): Promise<{ mine: string[]; release(): Promise<void> }> {
-    const keys = names.map((name) => keysOf(name).lock);
-    return await local.hold([CLAIMS], async () => {
-      if (claims === undefined || claims.session.isOver) claims = { session: await open(), count: 0 };
-      const own = claims;
-      const { rows } = await own.session.client.query(TRY_LOCKS, [keys]);
-      own.count += 1;
-      const mine = names.filter((_, index) => rows[index]?.['is_mine'] === true);
-      return {
-        mine,
-        release: () =>
-          local.hold([CLAIMS], async () => {
-            own.count -= 1;
-            try {
-              // Said before the session ends: PostgreSQL gives up what an ended one held some time later.
-              if (!own.session.isOver) await own.session.client.query(UNLOCK, [mine.map((name) => keysOf(name).lock)]);
-            } finally {
-              if (own.count === 0) end(own.session);
-            }
-          }),
-      };
-    });
-  }
-
-  const claim: Claim = (names, work) =>
-    claimHere(names, async (free) => {
-      if (free.length === 0) return await work([]);
-      const { mine, release } = await claimed(free).catch((error: unknown) => {
-        throw failed(error);
-      });
-      try {
-        await refresh().catch((error: unknown) => {
-          throw failed(error);
-        });
-        return await work(mine);
-      } finally {
-        await release().catch(() => undefined);
-      }
-    });
 
   /** Resolves once the lock is this session's; others may have it for days. */
   async function waitFor({ client }: LockSession, key: string, signal: AbortSignal): Promise<void> {
@@ -239,7 +157,7 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
     const ending = new AbortController();
     const stop = () => ending.abort();
     session.onOver = stop;
-    const giveUp = () => end(session);
+    const giveUp = () => endSession(session);
     signal.addEventListener('abort', giveUp);
     let beat: NodeJS.Timeout | undefined;
     const inside: Scope = { held: [], isOver: false };
@@ -259,25 +177,8 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
       inside.isOver = true;
       clearInterval(beat);
       signal.removeEventListener('abort', giveUp);
-      end(session);
+      endSession(session);
     }
-  }
-
-  /** A session whose other end is cut off does not say so by itself. */
-  async function isAlive({ client }: LockSession): Promise<boolean> {
-    const late = delay(BEAT_ANSWER_MS, false, { ref: false });
-    return await Promise.race([
-      client.query('SELECT 1').then(
-        () => true,
-        () => false,
-      ),
-      late,
-    ]);
-  }
-
-  function end(session: LockSession): void {
-    session.isOver = true;
-    session.client.end().catch(() => undefined);
   }
 
   const held = () => {
@@ -322,7 +223,7 @@ export function createLakeLocks({ client: config, waitMs = WAIT_MS, refresh, fai
     async close() {
       isClosed = true;
       await local.idle();
-      for (const session of idle.splice(0)) end(session);
+      for (const session of idle.splice(0)) endSession(session);
     },
   };
 }
