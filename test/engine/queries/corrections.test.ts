@@ -82,16 +82,7 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT 1 FROM docs WHERE status IN ("open", "price")', "IN ('open', 'price')"],
     ["SELECT status + '-' + price FROM docs", "status || '-' || price"],
     // Functions.
-    ["SELECT NVL(status, 'x') FROM docs", "coalesce(status, 'x')"],
     ["SELECT coalsece(status, 'x') FROM docs", "coalesce(status, 'x')"],
-    ["SELECT TO_CHAR(now(), 'YYYY-MM-DD HH24:MI')", "strftime(now(), '%Y-%m-%d %H:%M')"],
-    ["SELECT DATE_FORMAT(now(), '%Y-%m %i')", "strftime(now(), '%Y-%m %M')"],
-    ['SELECT DATEADD(day, orderId, now()) FROM docs', 'now() + INTERVAL (orderId) DAY'],
-    ['SELECT DATEDIFF(day, seen, now()) FROM docs', "date_diff('day', seen::TIMESTAMPTZ, now())"],
-    ['SELECT DATE_TRUNC(_event_time, MONTH) FROM docs', "date_trunc('month', _event_time)"],
-    ['SELECT SAFE_DIVIDE(orderId + 1, 2) FROM docs', '(orderId + 1) / nullif(2, 0)'],
-    ['SELECT ARRAY_SIZE(labels) FROM docs', 'len(labels)'],
-    ['SELECT jsonb_array_elements(labels) FROM docs', 'unnest(labels)'],
     ["SELECT 1 FROM docs WHERE status RLIKE 'o.*'", "regexp_matches(status, 'o.*')"],
     ['SELECT SAFE_CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
     ['SELECT tags[OFFSET(0)].name FROM docs', 'tags[1].name'],
@@ -462,7 +453,6 @@ describe('nothing is said', () => {
     ['of conditions that OR joins', 'SELECT status FROM docs WHERE orderId = 1 OR count(*) > 3 GROUP BY status'],
     ['of two statements', 'SELECT 1; SELECT 2'],
     ['of what may not run', "SELECT * FROM read_csv('x.csv')"],
-    ['of a function with other arguments', "SELECT nvl2(status, 'x') FROM docs"],
     ['of longer SQL', `SELECT statuss, '${'x'.repeat(1_500)}' FROM docs`],
   ])('%s', async (_, sql) => {
     expect(await correctedOf(sql)).toBeUndefined();
@@ -571,28 +561,12 @@ test('after an error the connection answers as before', async () => {
   expect((await engine.query({ sql: 'SELECT count(*) FROM docs' })).rows).toEqual([[2]]);
 });
 
-describe('what is corrected answers what it does in the dialect that it comes from', () => {
+describe('what is corrected answers what was meant', () => {
   const AT = "TIMESTAMP '2026-01-31 10:59:03'";
 
   test.each<[string, unknown]>([
-    [`SELECT to_char(${AT}, 'yyyy-mm') FROM docs LIMIT 1`, '2026-01'],
-    [`SELECT to_char(${AT}, 'YYYY-MM-DD HH24:MI:SS') FROM docs LIMIT 1`, '2026-01-31 10:59:03'],
-    [`SELECT to_char(${AT} + INTERVAL 3 HOUR, 'HH:MI') FROM docs LIMIT 1`, '01:59'],
-    [`SELECT to_char(${AT}, 'yyyy-mm-dd"T"hh24:mi') FROM docs LIMIT 1`, '2026-01-31T10:59'],
-    [`SELECT date_format(${AT}, 'yyyy-MM-dd HH:mm') FROM docs LIMIT 1`, '2026-01-31 10:59'],
-    [`SELECT date_format(${AT}, '%Y-%m %H:%i %x-%v') FROM docs LIMIT 1`, '2026-01 10:59 2026-05'],
-    [`SELECT timestampdiff(YEAR, TIMESTAMP '2000-12-31', ${AT}) FROM docs LIMIT 1`, 25],
-    [`SELECT timestamp_diff(${AT}, TIMESTAMP '2026-01-30 11:00:00', DAY) FROM docs LIMIT 1`, 0],
-    [`SELECT datediff(month, TIMESTAMP '2025-12-31', ${AT}) FROM docs LIMIT 1`, 1],
-    [`SELECT (${AT} - date_sub(${AT}, INTERVAL 1 DAY))::VARCHAR FROM docs LIMIT 1`, '1 day'],
-    [`SELECT (${AT} - dateadd(day, 1, ${AT}))::VARCHAR FROM docs LIMIT 1`, '-1 day'],
-    [`SELECT 100 / safe_divide(50, 2) FROM docs LIMIT 1`, 4],
-    [`SELECT 100 / safe_divide(50 + 50, 2 + 2) FROM docs LIMIT 1`, 4],
     ['SELECT cuont(orderId) FROM docs', 1],
-    [`SELECT dayofweeek(${AT}) FROM docs LIMIT 1`, 6],
-    [`SELECT nvl2(NULL OR NULL, 1, 2) FROM docs LIMIT 1`, 2],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x'`, 1],
-    ["SELECT DATE_DIFF(DATE '2024-03-01', DATE '2024-01-01', DAY) FROM docs LIMIT 1", 60],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) IN ('x', 'y')`, 1],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) LIKE 'z%'`, 0],
   ])('%s', async (sql, value) => {
@@ -602,12 +576,7 @@ describe('what is corrected answers what it does in the dialect that it comes fr
   });
 
   test.each([
-    `SELECT date_format(${AT}, '%X-%V') FROM docs`,
-    // The first week of MySQL has four days of the year, that of `%W` here a Monday.
-    `SELECT date_format(DATE '2019-01-01', '%u') FROM docs`,
-    `SELECT to_char(${AT}, 'YYYY-Q') FROM docs`,
     "SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x' OR UNNEST(labels) = 'y'",
-    'SELECT explode_outer(labels) FROM docs',
     // NULL would leave a number out.
     "SELECT avg(CAST(v AS DOUBLE)) FROM (VALUES ('1/2'), ('0.25')) AS t(v)",
     "SELECT max(CAST(v AS TIMESTAMP)) FROM (VALUES ('2024-13-01'), ('2024-01-01')) AS t(v)",

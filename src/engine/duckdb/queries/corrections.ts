@@ -5,7 +5,6 @@ import { together } from '../gate/text-casts.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as casts from '../sql/corrections/casts.ts';
 import * as clauses from '../sql/corrections/clauses.ts';
-import * as dialects from '../sql/corrections/dialect-forms.ts';
 import { type Correct, edited, type Faulty, instead, textOf } from '../sql/corrections/faulty.ts';
 import * as groups from '../sql/corrections/group-by-all.ts';
 import * as hidden from '../sql/corrections/hidden-alias.ts';
@@ -36,9 +35,7 @@ const SQL_CHARS_MAX = 1_500;
 const TRIES_MAX = 12;
 const MISTAKES_MAX = 8;
 
-const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, groups, names].flatMap(
-  ({ CORRECT }) => CORRECT,
-);
+const ALL: readonly Correct[] = [spelling, calls, hidden, clauses, groups, names].flatMap(({ CORRECT }) => CORRECT);
 
 /** The error with what was probably meant by the SQL, if that is clear and valid; else the error as it is. */
 export async function corrected(error: unknown, sql: string, meaning: Meaning): Promise<unknown> {
