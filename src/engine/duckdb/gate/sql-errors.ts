@@ -179,6 +179,7 @@ const TIME_OF_NUMBER =
 const isNumberAsTime: Says = (message) => {
   const [said = ''] = message.split('\n', 1);
   if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
+  if (/^Could not convert string '\d{4}-\d\d-\d\d[^']*' to (?:INT|DOUBLE)\w*$/.test(said)) return true;
   const isOfTypes =
     said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (');
   return isOfTypes && /BIGINT|INTEGER|DOUBLE|DECIMAL/.test(said) && /DATE|TIMESTAMP/.test(said);
@@ -249,6 +250,10 @@ const ADVICE: [Says, string][] = [
   [
     (message) => message.startsWith('Could not convert string ') && message.includes("' to BOOL"),
     "\nA condition is true or false, and this is text: compare it, x = 'yes', with the values that it has.",
+  ],
+  [
+    (message) => /^Could not convert string '[^']*' to INT32 when casting from/.test(message),
+    "\nText beside a number is read as one. To compare it as text, write the number so: x = '7', x IN ('7', '8').",
   ],
   [
     (message) => NAME_OF_TIME.test(message),

@@ -18,7 +18,6 @@ import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { isOfSql } from './again.ts';
-import { byValues } from './failed-values.ts';
 import { type FieldReading, readingOf } from './looks/readings.ts';
 import { dataOf } from './looks/samples.ts';
 import { type Bound, boundOf, isBound, type Meaning } from './meaning.ts';
@@ -41,10 +40,7 @@ const ALL: readonly Correct[] = [spelling, calls, hidden, clauses, groups, names
 export async function corrected(error: unknown, sql: string, meaning: Meaning): Promise<unknown> {
   if (!isOfSql(error) || sql.length > SQL_CHARS_MAX || meaning.signal.aborted) return error;
   const found =
-    (await byName(sql, meaning)) ??
-    (await byValues(error, sql, meaning)) ??
-    (await recast(error, sql, meaning)) ??
-    (await likely(error, sql, meaning));
+    (await byName(sql, meaning)) ?? (await recast(error, sql, meaning)) ?? (await likely(error, sql, meaning));
   if (found === undefined || meaning.signal.aborted) return error;
   const { message, details } = error;
   if (found.sql === undefined)
