@@ -313,11 +313,11 @@ describe('what cannot be meant', () => {
     ['SELECT 1 FROM plain WHERE year(_event_time) = n AND week(_event_time) = 53', 'Beside week(x) use isoyear(x).'],
     [
       "SELECT strftime(_event_time, 'YYYY-MM') FROM plain",
-      "strftime(x, 'YYYY-MM') is that text in each row, since codes begin with %: strftime(x, '%Y-%m').",
+      "strftime(x, 'YYYY-MM') is that text in each row, since codes begin with %: strftime(x, '%Y-%m-%d %H:%M:%S').",
     ],
     [
       "SELECT try_strptime(_id, 'Y-m-d') FROM plain",
-      "NULL but for that text, since codes begin with %: try_strptime(x, '%Y-%m-%d').",
+      "NULL but for that text, since codes begin with %: try_strptime(x, '%Y-%m-%d %H:%M:%S').",
     ],
     [
       'SELECT 1 FROM plain WHERE extract(dow FROM _event_time) IN (6, 7)',
