@@ -187,7 +187,7 @@ const isNumberAsTime: Says = (message) => {
 
 /** Days that are added to a time as a number, and functions of other dialects for that. */
 const TIMES_COMPUTED =
-  /argument types '(?:(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(|[+-]\(TIMESTAMP[A-Z ]*, INTEGER_LITERAL\))/;
+  /^No function matches the given name and argument types '(?:(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(|[+-]\(TIMESTAMP(?: WITH TIME ZONE)?, INTEGER_LITERAL\))/;
 
 const NAME_OF_TIME =
   /^Could not convert string '(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)' to INT/i;
