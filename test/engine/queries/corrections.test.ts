@@ -82,19 +82,7 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT 1 FROM docs WHERE status IN ("open", "price")', "IN ('open', 'price')"],
     ["SELECT status + '-' + price FROM docs", "status || '-' || price"],
     // Functions.
-    ["SELECT NVL(status, 'x') FROM docs", "coalesce(status, 'x')"],
     ["SELECT coalsece(status, 'x') FROM docs", "coalesce(status, 'x')"],
-    ["SELECT TO_CHAR(now(), 'YYYY-MM-DD HH24:MI')", "strftime(now(), '%Y-%m-%d %H:%M')"],
-    ["SELECT DATE_FORMAT(now(), '%Y-%m %i')", "strftime(now(), '%Y-%m %M')"],
-    ['SELECT DATEADD(day, orderId, now()) FROM docs', 'now() + INTERVAL (orderId) DAY'],
-    ['SELECT DATEDIFF(day, seen, now()) FROM docs', "date_diff('day', seen::TIMESTAMPTZ, now())"],
-    ['SELECT DATE_TRUNC(_event_time, MONTH) FROM docs', "date_trunc('month', _event_time)"],
-    ['SELECT SAFE_DIVIDE(orderId + 1, 2) FROM docs', '(orderId + 1) / nullif(2, 0)'],
-    ['SELECT ARRAY_SIZE(labels) FROM docs', 'len(labels)'],
-    ['SELECT jsonb_array_elements(labels) FROM docs', 'unnest(labels)'],
-    ["SELECT 1 FROM docs WHERE status RLIKE 'o.*'", "regexp_matches(status, 'o.*')"],
-    ['SELECT SAFE_CAST(price AS DOUBLE) FROM docs', 'TRY_CAST(price AS DOUBLE)'],
-    ['SELECT tags[OFFSET(0)].name FROM docs', 'tags[1].name'],
     ['SELECT customer:firstName FROM docs', 'SELECT customer.firstName'],
     ['SELECT COUNT(DISTINCT status, price) FROM docs', 'COUNT(DISTINCT (status, price))'],
     // Types.
@@ -176,7 +164,6 @@ describe('what was probably meant is said, and runs', () => {
     ['SELECT status FROM docs LIMIT 10, 5', 'LIMIT 5 OFFSET 10'],
     ['SELECT TOP 5 status FROM docs', 'SELECT status FROM docs LIMIT 5'],
     ['SELECT status FROM docs WHERE orderId = 1,', 'orderId = 1'],
-    ["SELECT status FROM docs MINUS SELECT 'open'", "EXCEPT SELECT 'open'"],
     // Several at once.
     ['SELECT status,\n  sum(prise)\nFROM dosc\nWHERE staus = "open"', "status = 'open' GROUP BY ALL"],
   ])('%s', async (sql, part) => {
@@ -315,30 +302,15 @@ describe('no cast is said that the values of the field do not have', () => {
     expect(message).not.toContain('TRY_CAST');
   });
 
-  test.each<[string, readonly (string | number)[], string, unknown]>([
-    ["max(strptime(v, '%d.%m.%y'))::DATE::VARCHAR", ['24.02.23', 'open'], 'try_strptime(v', '2023-02-24'],
-    ["count(*) FILTER (WHERE v >= '2024-02-10')", [1707523199, 1707523200], "to_timestamp(v) >= '2024-02-10'", 1],
-    [
-      "count(*) FILTER (WHERE v BETWEEN '2024-02-10' AND '2024-02-11' OR v < '2000-01-01')",
-      [1707523200000],
-      "epoch_ms(v) BETWEEN '2024-02-10' AND '2024-02-11' OR epoch_ms(v) < '2000-01-01'",
-      1,
-    ],
-    ['count(*) FILTER (WHERE v = 7)', ['007', 'A1', '70'], "v = '007'", 1],
-    ['count(*) FILTER (WHERE t.v IN (7, 8))', ['7', '8', 'A1'], "t.v IN ('7', '8')", 2],
-  ])('%s of %j', async (value, values, text, expected) => {
-    const sql = await correctedOf(`SELECT ${value} FROM ${await collection(values)} AS t`);
-    expect(sql).toContain(text);
-    expect((await engine.query({ sql: sql ?? '' })).rows).toEqual([[expected]]);
-  });
-
   test.each<[string, readonly (string | number)[], string]>([
-    ["v >= '2024-02-10'", [20240105, 20240301], "Could not convert string '2024-02-10'"],
-    ["v = '2024-02-10'", [7, 8], "Could not convert string '2024-02-10'"],
-    ['v = 7', ['007', '07', 'A1'], "Could not convert string 'A1'"],
-    ["strptime(v, '%d.%m.%y') IS NULL", ['2024-01-01', '2024-01-02'], 'try_strptime(x, …) is NULL for texts of'],
-  ])('not of %s of %j, which is not clear', async (condition, values, said) => {
-    const { message, details } = await errorOf(`SELECT 1 FROM ${await collection(values)} WHERE ${condition}`);
+    ["v >= '2024-02-10'", [1707523199, 1707523200], 'to_timestamp(n) if seconds'],
+    ["v BETWEEN '2024-02-10' AND '2024-02-11'", [1707523200000], 'TIMESTAMP_MILLIS(n) if milliseconds'],
+    ["v >= '2024-02-10'", [20240105, 20240301], "strptime(CAST(n AS VARCHAR), '%Y%m%d')"],
+    ['v = 7', ['007', 'A1', '70'], "write the number so: x = '7'"],
+    ['t.v IN (7, 8)', ['7', '8', 'A1'], "x IN ('7', '8')"],
+    ["strptime(v, '%d.%m.%y') IS NULL", ['24.02.23', 'open'], 'try_strptime(x, …) is NULL for texts of'],
+  ])('%s of %j fails at a value, with what reads it', async (condition, values, said) => {
+    const { message, details } = await errorOf(`SELECT 1 FROM ${await collection(values)} AS t WHERE ${condition}`);
     expect(details.correctedSql).toBeUndefined();
     expect(message).toContain(said);
   });
@@ -462,7 +434,6 @@ describe('nothing is said', () => {
     ['of conditions that OR joins', 'SELECT status FROM docs WHERE orderId = 1 OR count(*) > 3 GROUP BY status'],
     ['of two statements', 'SELECT 1; SELECT 2'],
     ['of what may not run', "SELECT * FROM read_csv('x.csv')"],
-    ['of a function with other arguments', "SELECT nvl2(status, 'x') FROM docs"],
     ['of longer SQL', `SELECT statuss, '${'x'.repeat(1_500)}' FROM docs`],
   ])('%s', async (_, sql) => {
     expect(await correctedOf(sql)).toBeUndefined();
@@ -571,28 +542,12 @@ test('after an error the connection answers as before', async () => {
   expect((await engine.query({ sql: 'SELECT count(*) FROM docs' })).rows).toEqual([[2]]);
 });
 
-describe('what is corrected answers what it does in the dialect that it comes from', () => {
+describe('what is corrected answers what was meant', () => {
   const AT = "TIMESTAMP '2026-01-31 10:59:03'";
 
   test.each<[string, unknown]>([
-    [`SELECT to_char(${AT}, 'yyyy-mm') FROM docs LIMIT 1`, '2026-01'],
-    [`SELECT to_char(${AT}, 'YYYY-MM-DD HH24:MI:SS') FROM docs LIMIT 1`, '2026-01-31 10:59:03'],
-    [`SELECT to_char(${AT} + INTERVAL 3 HOUR, 'HH:MI') FROM docs LIMIT 1`, '01:59'],
-    [`SELECT to_char(${AT}, 'yyyy-mm-dd"T"hh24:mi') FROM docs LIMIT 1`, '2026-01-31T10:59'],
-    [`SELECT date_format(${AT}, 'yyyy-MM-dd HH:mm') FROM docs LIMIT 1`, '2026-01-31 10:59'],
-    [`SELECT date_format(${AT}, '%Y-%m %H:%i %x-%v') FROM docs LIMIT 1`, '2026-01 10:59 2026-05'],
-    [`SELECT timestampdiff(YEAR, TIMESTAMP '2000-12-31', ${AT}) FROM docs LIMIT 1`, 25],
-    [`SELECT timestamp_diff(${AT}, TIMESTAMP '2026-01-30 11:00:00', DAY) FROM docs LIMIT 1`, 0],
-    [`SELECT datediff(month, TIMESTAMP '2025-12-31', ${AT}) FROM docs LIMIT 1`, 1],
-    [`SELECT (${AT} - date_sub(${AT}, INTERVAL 1 DAY))::VARCHAR FROM docs LIMIT 1`, '1 day'],
-    [`SELECT (${AT} - dateadd(day, 1, ${AT}))::VARCHAR FROM docs LIMIT 1`, '-1 day'],
-    [`SELECT 100 / safe_divide(50, 2) FROM docs LIMIT 1`, 4],
-    [`SELECT 100 / safe_divide(50 + 50, 2 + 2) FROM docs LIMIT 1`, 4],
     ['SELECT cuont(orderId) FROM docs', 1],
-    [`SELECT dayofweeek(${AT}) FROM docs LIMIT 1`, 6],
-    [`SELECT nvl2(NULL OR NULL, 1, 2) FROM docs LIMIT 1`, 2],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x'`, 1],
-    ["SELECT DATE_DIFF(DATE '2024-03-01', DATE '2024-01-01', DAY) FROM docs LIMIT 1", 60],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) IN ('x', 'y')`, 1],
     [`SELECT count(*) FROM docs WHERE UNNEST(labels) LIKE 'z%'`, 0],
   ])('%s', async (sql, value) => {
@@ -602,12 +557,7 @@ describe('what is corrected answers what it does in the dialect that it comes fr
   });
 
   test.each([
-    `SELECT date_format(${AT}, '%X-%V') FROM docs`,
-    // The first week of MySQL has four days of the year, that of `%W` here a Monday.
-    `SELECT date_format(DATE '2019-01-01', '%u') FROM docs`,
-    `SELECT to_char(${AT}, 'YYYY-Q') FROM docs`,
     "SELECT count(*) FROM docs WHERE UNNEST(labels) = 'x' OR UNNEST(labels) = 'y'",
-    'SELECT explode_outer(labels) FROM docs',
     // NULL would leave a number out.
     "SELECT avg(CAST(v AS DOUBLE)) FROM (VALUES ('1/2'), ('0.25')) AS t(v)",
     "SELECT max(CAST(v AS TIMESTAMP)) FROM (VALUES ('2024-13-01'), ('2024-01-01')) AS t(v)",

@@ -10,10 +10,10 @@ let engine: Engine;
 beforeAll(async () => {
   folder = temporaryFolder();
   engine = await openSmall(folder.file);
-  await createDocs(engine);
+  await createDocs(engine, true);
   await engine.addDocuments('t', [
     doc('1', { name: 'ann', n: 5, tags: ['x', 'y'], meta: { a: 1 }, lines: [{ sku: 'x' }] }),
-    doc('2', { o: { at: { city: 'x', zip: 1 } } }),
+    doc('2', { o: { at: { city: 'x', zip: 1 } }, seconds: 1_717_236_000, made: '2024-06-01T22:30:00Z', paid: 'ja' }),
   ]);
 });
 
@@ -59,6 +59,41 @@ describe('a form of another dialect is refused with what to write', () => {
     ["SELECT IFF(name = 'x', 1, 2) FROM docs", 'Write if(n > 1, x, y)'],
     ['SELECT OBJECT_KEYS(meta) FROM docs', 'json_keys(to_json(x))'],
     ["SELECT LISTAGG(name, ',') WITHIN GROUP (ORDER BY name) FROM docs", "string_agg(x, ',' ORDER BY x)"],
+    ['SELECT ARRAY_AGG(name) WITHIN GROUP (ORDER BY n) FROM docs', 'array_agg so, instead of WITHIN GROUP'],
+    ['SELECT ARRAY_AGG(name ORDER BY n LIMIT 1) FROM docs', '(array_agg(x ORDER BY y))[:5]'],
+    ["SELECT meta #>> '{a}' FROM docs", "o->>'$.a.b' instead of"],
+    ["SELECT 1 FROM docs WHERE name LIKE ANY ('a%', 'b%')", "x LIKE 'a%' OR x LIKE 'b%'"],
+    ["SELECT 1 FROM docs WHERE name ILIKE ANY (ARRAY['A%'])", "x LIKE 'a%' OR x LIKE 'b%'"],
+    ["SELECT 1 FROM docs WHERE name = 'O\\'Neil'", "within a text is two: 'O''Neil'"],
+    ["SELECT 1 FROM docs WHERE name = 'O\\'Neil' AND n = 5", "within a text is two: 'O''Neil'"],
+    ["SELECT 1 FROM docs WHERE 'x' IN UNNEST(tags)", 'x = ANY(list)'],
+    ["SELECT 1 FROM docs WHERE tags IN ('x', 'q')", "list_has_any(list, ['a', 'b'])"],
+    ['SELECT _id, x FROM docs LEFT JOIN UNNEST(tags) AS t(x) ORDER BY 1', 'AS u(item) ON true'],
+    ["SELECT _id FROM docs d LEFT OUTER JOIN LATERAL UNNEST(d.lines) i WHERE i.sku = 'x'", 'AS u(item) ON true'],
+    ['SELECT _id FROM docs LEFT JOIN UNNEST(tags) AS t(x)', 'AS u(item) ON true'],
+    ["SELECT e->>'sku' FROM docs d, jsonb_array_elements(d.lines) AS e", 'UNNEST(t.items) AS u(item)'],
+    ['SELECT key FROM docs, jsonb_each_text(meta)', 'json_each(t.o) AS e'],
+    ['SELECT x FROM docs, UNNEST(tags) AS x WITH OFFSET AS i', 'UNNEST(x) WITH ORDINALITY AS u(item, nr)'],
+    [
+      "SELECT 1 FROM docs, JSON_TABLE(lines, '$[*]' COLUMNS (sku TEXT PATH '$.sku')) AS i",
+      'UNNEST(t.items) AS u(item)',
+    ],
+    ['SELECT 1 FROM docs CROSS APPLY OPENJSON(tags) v', 'UNNEST(t.items) AS u(item)'],
+    ['SELECT CAST(n AS FLOAT64) FROM docs', 'There is no type FLOAT64: write DOUBLE.'],
+    ["SELECT '1'::jsonb, n::NUMBER(10, 2) FROM docs", 'There is no type jsonb: write JSON.'],
+    ["SELECT strptime('3.06.2024', 'DD.MM.YYYY')", "strptime(x, '%d.%m.%Y %H:%M:%S')"],
+    ["SELECT TO_TIMESTAMP('31.01.2024', 'DD.MM.YYYY')", "strptime(x, '%d.%m.%Y')"],
+    ["SELECT FROM_UNIXTIME(seconds, '%Y-%m') FROM docs", "strftime(to_timestamp(n), '%Y-%m')"],
+    ["SELECT DECODE(name, 'ann', 1, 0) FROM docs", "CASE x WHEN 'a' THEN 1"],
+    ["SELECT 1 FROM docs WHERE month(made) = 'June'", "monthname(t) = 'June'"],
+    ["SELECT EXTRACT(MONTH FROM made) = 'June' FROM docs", "monthname(t) = 'June'"],
+    ['SELECT 1 FROM docs WHERE made > now() - 7', 't - INTERVAL 1 DAY'],
+    ['SELECT year(seconds) FROM docs', 'to_timestamp(n) if seconds'],
+    ["SELECT date_trunc('day', seconds) FROM docs", 'TIMESTAMP_MILLIS(n) if milliseconds'],
+    ['SELECT seconds::TIMESTAMP FROM docs', 'to_timestamp(n)'],
+    ['SELECT 1 FROM docs WHERE seconds > now()', 'to_timestamp(n)'],
+    ['SELECT 1 FROM docs WHERE paid', "compare it, x = 'yes'"],
+    ['SELECT 1 FROM docs WHERE ROWNUM < 3', 'LIMIT 10'],
     ['SELECT meta:a::int FROM docs', "x.a, and of JSON x->>'$.a'"],
     ['SELECT meta:a::int AS x FROM docs', "x.a, and of JSON x->>'$.a'"],
     ['SELECT meta:a.b FROM docs', "x.a, and of JSON x->>'$.a'"],
@@ -87,6 +122,13 @@ describe('a form of another dialect is refused with what to write', () => {
     ['SELECT -1e400 AS x', 'numbers go up to 1.79e308'],
   ])('%s', async (sql, instead) => {
     expect(await messageOf(sql)).toContain(instead);
+  });
+
+  test('a time is not made the part of one that a call begins with here', async () => {
+    const sql = "SELECT DATE_DIFF(made, made, 'day') FROM docs";
+    const error = await engine.query({ sql }).catch((one: unknown) => one);
+    expect(error).toMatchObject({ message: expect.stringContaining("date_diff('day', t1, t2)") });
+    expect(error).not.toHaveProperty('details.correctedSql');
   });
 
   test('the fields of an object are named once', async () => {

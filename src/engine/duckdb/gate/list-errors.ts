@@ -28,7 +28,8 @@ export function listAdvice({ body }: Statement): string {
     const inside = text.toLowerCase() === 'in' && wordAt(list, index + 1) === '(' ? list[index + 2] : undefined;
     return inside?.kind === 'parameter';
   });
-  if (at === -1) return '\nA list is compared with one value: write list_contains(list, value), or value = ANY(list).';
+  if (at === -1)
+    return "\nA list is compared with one value: write list_contains(list, value), or value = ANY(list); with several, list_has_any(list, ['a', 'b']).";
   const name = list[at + 2]?.text.slice(1);
   const each = wordAt(list, at - 1) === 'not' ? '<> ALL' : '= ANY';
   return `\nIN takes values one by one; with a list in a parameter write x ${each}(:${name}).`;

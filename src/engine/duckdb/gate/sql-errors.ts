@@ -5,6 +5,7 @@ import { TO_INT } from '../sql/compat/casts.ts';
 import { TIME_OF } from '../sql/compat/times.ts';
 import { isCompared } from '../sql/corrections/names.ts';
 import { isDuration, noTimeIn, timeWays } from '../sql/corrections/times.ts';
+import { TYPES_INSTEAD } from '../sql/dialects.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, OWN_COLUMNS, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
@@ -178,16 +179,25 @@ const TIME_OF_NUMBER =
 const isNumberAsTime: Says = (message) => {
   const [said = ''] = message.split('\n', 1);
   if (said.startsWith('No function matches')) return TIME_OF_NUMBER.test(said);
+  if (/^Could not convert string '\d{4}-\d\d-\d\d[^']*' to (?:INT|DOUBLE)\w*$/.test(said)) return true;
   const isOfTypes =
     said.startsWith('Cannot compare values of type ') || said.startsWith('Unimplemented type for cast (');
   return isOfTypes && /BIGINT|INTEGER|DOUBLE|DECIMAL/.test(said) && /DATE|TIMESTAMP/.test(said);
 };
+
+/** Days that are added to a time as a number, and functions of other dialects for that. */
+const TIMES_COMPUTED =
+  /^No function matches the given name and argument types '(?:(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(|[+-]\(TIMESTAMP(?: WITH TIME ZONE)?, INTEGER_LITERAL\))/;
 
 const NAME_OF_TIME =
   /^Could not convert string '(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)' to INT/i;
 
 /** Advice for messages that do not say what to do. */
 const ADVICE: [Says, string][] = [
+  [
+    (message) => /^Could not parse string .* according to format specifier "[^"%]*"$/.test(message),
+    "\nThe codes of a format have a %: strptime(x, '%d.%m.%Y %H:%M:%S').",
+  ],
   [
     (message) => message.startsWith('Could not parse string '),
     '\ntry_strptime(x, …) is NULL for texts of another form: count these.',
@@ -210,7 +220,7 @@ const ADVICE: [Says, string][] = [
     '\nThe time of day in UTC is x::TIMESTAMP::TIME.',
   ],
   [
-    (message) => /argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/.test(message),
+    (message) => TIMES_COMPUTED.test(message),
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
   ],
   [
@@ -219,7 +229,15 @@ const ADVICE: [Says, string][] = [
   ],
   [
     (message) => message.startsWith('UNNEST not supported here'),
-    '\nPut it into FROM, and write what it is called there: FROM t, UNNEST(t.list) AS u(item).',
+    '\nPut it into FROM, and write what it is called there: FROM t, UNNEST(t.list) AS u(item). Instead of x IN UNNEST(list) write x = ANY(list).',
+  ],
+  [
+    (message) => /^No function matches the given name and argument types 'to_timestamp\([^\n]*, /.test(message),
+    "\nto_timestamp(n) takes seconds since 1970. Text is read by strptime(x, '%d.%m.%Y'); as text a time is strftime(to_timestamp(n), '%Y-%m').",
+  ],
+  [
+    (message) => message.startsWith("No function matches the given name and argument types 'decode(VARCHAR, "),
+    "\nWrite CASE x WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 0 END.",
   ],
   [
     (message) => /^UNNEST(?:\(\) can only be applied to lists| requires a single list)/.test(message),
@@ -232,6 +250,10 @@ const ADVICE: [Says, string][] = [
   [
     (message) => message.startsWith('Could not convert string ') && message.includes("' to BOOL"),
     "\nA condition is true or false, and this is text: compare it, x = 'yes', with the values that it has.",
+  ],
+  [
+    (message) => /^Could not convert string '[^']*' to INT32 when casting from/.test(message),
+    "\nText beside a number is read as one. To compare it as text, write the number so: x = '7', x IN ('7', '8').",
   ],
   [
     (message) => NAME_OF_TIME.test(message),
@@ -267,7 +289,6 @@ const MESSAGES: [RegExp, string][] = [
     /\nEither add it to the GROUP BY.*/s,
     '\nGROUP BY ALL groups by all that are no aggregates; any_value(x) takes one of several, and arg_max(x, y) that of the greatest y.',
   ],
-  [/^Type with name object does not exist!.*/is, 'There is no type object: write JSON.'],
   // Back to the spelling in SQL.
   [/\bo_vals\b/g, 'values'],
 ];
@@ -282,6 +303,9 @@ function withoutFormat(message: string): string {
 }
 
 function cleanMessage(text: string): string {
+  const type = between(text, 'Type with name ', ' does not exist!');
+  const instead = TYPES_INSTEAD.get(type?.toLowerCase() ?? '');
+  if (instead !== undefined) return `There is no type ${type}: write ${instead}.`;
   const message = withoutFormat(text);
   return withoutInternalNames(MESSAGES.reduce((left, [pattern, by]) => left.replace(pattern, by), message)).trim();
 }

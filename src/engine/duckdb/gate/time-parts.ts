@@ -1,5 +1,4 @@
 import { type Condition, conditionsIn, conjuncts } from '../sql/conditions.ts';
-import { formatHere } from '../sql/corrections/format-codes.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import { constantOf, constantText, isNode, isSameTree, type Node, nodesOf, textOf } from '../sql/tree.ts';
 
@@ -88,9 +87,8 @@ function noCodes(node: Node): string | undefined {
   if (call !== 'strftime' && call !== 'try_strptime') return undefined;
   const text = textIn(call === 'strftime' ? node['children'] : nodesOf(node['children']).slice(1));
   if (text.trim() === '' || text.includes('%')) return undefined;
-  const meant = formatHere('', quoteText(text)) ?? "'%Y-%m-%d'";
   const is = call === 'strftime' ? 'that text in each row' : 'NULL but for that text';
-  return `${call}(x, ${quoteText(text)}) is ${is}, since codes begin with %: ${call}(x, ${meant}).`;
+  return `${call}(x, ${quoteText(text)}) is ${is}, since codes begin with %: ${call}(x, '%Y-%m-%d %H:%M:%S').`;
 }
 
 /** The first text of some arguments. */

@@ -5,7 +5,6 @@ import { together } from '../gate/text-casts.ts';
 import * as calls from '../sql/corrections/calls.ts';
 import * as casts from '../sql/corrections/casts.ts';
 import * as clauses from '../sql/corrections/clauses.ts';
-import * as dialects from '../sql/corrections/dialect-forms.ts';
 import { type Correct, edited, type Faulty, instead, textOf } from '../sql/corrections/faulty.ts';
 import * as groups from '../sql/corrections/group-by-all.ts';
 import * as hidden from '../sql/corrections/hidden-alias.ts';
@@ -19,7 +18,6 @@ import { readStatement } from '../sql/statement.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
 import { isOfSql } from './again.ts';
-import { byValues } from './failed-values.ts';
 import { type FieldReading, readingOf } from './looks/readings.ts';
 import { dataOf } from './looks/samples.ts';
 import { type Bound, boundOf, isBound, type Meaning } from './meaning.ts';
@@ -36,18 +34,13 @@ const SQL_CHARS_MAX = 1_500;
 const TRIES_MAX = 12;
 const MISTAKES_MAX = 8;
 
-const ALL: readonly Correct[] = [spelling, dialects, calls, hidden, clauses, groups, names].flatMap(
-  ({ CORRECT }) => CORRECT,
-);
+const ALL: readonly Correct[] = [spelling, calls, hidden, clauses, groups, names].flatMap(({ CORRECT }) => CORRECT);
 
 /** The error with what was probably meant by the SQL, if that is clear and valid; else the error as it is. */
 export async function corrected(error: unknown, sql: string, meaning: Meaning): Promise<unknown> {
   if (!isOfSql(error) || sql.length > SQL_CHARS_MAX || meaning.signal.aborted) return error;
   const found =
-    (await byName(sql, meaning)) ??
-    (await byValues(error, sql, meaning)) ??
-    (await recast(error, sql, meaning)) ??
-    (await likely(error, sql, meaning));
+    (await byName(sql, meaning)) ?? (await recast(error, sql, meaning)) ?? (await likely(error, sql, meaning));
   if (found === undefined || meaning.signal.aborted) return error;
   const { message, details } = error;
   if (found.sql === undefined)

@@ -4,7 +4,8 @@ import type { Parameter } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import type { Names } from '../sql/names.ts';
-import { attemptAgain, isOfSql } from './again.ts';
+import type { Statement } from '../sql/statement.ts';
+import { attemptAgain, isOfSql, type Way } from './again.ts';
 import { narrowParameters } from './narrow-parameters.ts';
 import { objectsAsMaps } from './object-maps.ts';
 import { bindParameters, momentsOf } from './parameters.ts';
@@ -25,23 +26,41 @@ export type Bound = Opened | ApiError | null;
 
 export const isBound = (bound: Bound): bound is Opened => bound !== null && !(bound instanceof ApiError);
 
-export async function boundOf(sql: string, { names, parameters, connection, signal }: Meaning): Promise<Bound> {
+/** What is attempted to have a statement bound that does not as it is written. */
+export const waysToBind = (parameters: readonly Parameter[]): Way[] => [
+  objectsAsMaps(),
+  timeCasts,
+  narrowParameters(parameters),
+  secondSpellings,
+];
+
+export interface Binding {
+  ways: readonly Way[];
+  /** Whether parameters may have no value; default: they may not. */
+  allowsMissing?: boolean;
+  /** Whether collections may be missing; default: they may not. */
+  mayMiss?: boolean;
+  /** Called with each attempt that has passed the gate, before it is bound. */
+  passedGate?: (opened: Opened, values: ReturnType<typeof bindParameters>) => void | Promise<void>;
+}
+
+/** Takes SQL through the gate and binds it, without running it. Rejects as a query does. */
+export function bind(sql: string, { names, parameters, connection, signal }: Meaning, how: Binding): Promise<Opened> {
+  const attempt = async (written: Statement) => {
+    const values = bindParameters(written.parameters, parameters, how.allowsMissing === true);
+    const opened = await open(connection, written, names, signal, how.mayMiss);
+    await how.passedGate?.(opened, values);
+    requireCasts(opened, values);
+    await check(connection, opened, values, signal);
+    return opened;
+  };
+  return attemptAgain(connection, sql, how.ways, attempt, momentsOf(parameters));
+}
+
+export async function boundOf(sql: string, meaning: Meaning): Promise<Bound> {
   try {
-    await resume(connection);
-    const ways = [objectsAsMaps(), timeCasts, narrowParameters(parameters), secondSpellings];
-    return await attemptAgain(
-      connection,
-      sql,
-      ways,
-      async (written) => {
-        const values = bindParameters(written.parameters, parameters, true);
-        const passed = await open(connection, written, names, signal);
-        requireCasts(passed, values);
-        await check(connection, passed, values, signal);
-        return passed;
-      },
-      momentsOf(parameters),
-    );
+    await resume(meaning.connection);
+    return await bind(sql, meaning, { ways: waysToBind(meaning.parameters), allowsMissing: true });
   } catch (error) {
     return isOfSql(error) ? error : null;
   }

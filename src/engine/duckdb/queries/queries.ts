@@ -19,15 +19,13 @@ import { corrected } from './corrections.ts';
 import { describeFields } from './describe-fields.ts';
 import { lookAt, lookWithoutData } from './looks/looks.ts';
 import { dataOf } from './looks/samples.ts';
-import { narrowParameters } from './narrow-parameters.ts';
-import { objectsAsMaps } from './object-maps.ts';
+import { type Binding, bind, waysToBind } from './meaning.ts';
 import { bindParameters, listsInIn, momentsOf, unitWarnings } from './parameters.ts';
 import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
-import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
-import { secondSpellings } from './spellings.ts';
+import { type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
+import { castWarnings, requireCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -206,8 +204,7 @@ async function orNothing({ connection, signal }: Turn, look: () => Promise<strin
 function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
   const valuesOf = async (sql: string) =>
     (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
-  const narrowed = narrowParameters(parameters ?? []);
-  return [newTransaction, pivotValues(valuesOf), objectsAsMaps(), timeCasts, narrowed, secondSpellings];
+  return [newTransaction, pivotValues(valuesOf), ...waysToBind(parameters ?? [])];
 }
 
 function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<QueryOutcome> {
@@ -265,9 +262,7 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
     const ways = waysOf(parts, request, { connection, signal, queuedMicros });
     let opened: Opened | undefined;
     let warnings: string[] = [];
-    const bind = async (written: Statement) => {
-      const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
-      const passed = await open(connection, written, names, signal, mayMiss);
+    const passedGate: Binding['passedGate'] = async (passed, values) => {
       opened = passed;
       const data = dataOf(names, connection);
       warnings = [
@@ -276,16 +271,12 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
         ...(await lookWithoutData(passed.passed.valueUses, { sql, ran: sql, values, columns: [], rows: [], data })),
         ...passed.warnings,
       ];
-      requireCasts(passed, values);
-      await check(connection, passed, values, signal);
-      return passed;
     };
-    const bound = await attemptAgain(connection, sql, ways, bind, momentsOf(parameters)).catch(
-      async (error: unknown) => {
-        if (mayMiss && opened !== undefined) return toUnbound(error);
-        throw await withCorrection(parts, request, error, { connection, signal });
-      },
-    );
+    const how = { ways, allowsMissing: allowMissingParameters === true, mayMiss, passedGate };
+    const bound = await bind(sql, { names, parameters, connection, signal }, how).catch(async (error: unknown) => {
+      if (mayMiss && opened !== undefined) return toUnbound(error);
+      throw await withCorrection(parts, request, error, { connection, signal });
+    });
     const { statement, passed } = 'passed' in bound ? bound : (opened as unknown as Opened);
     const { tables, missing } = passed;
     return {

@@ -2,6 +2,7 @@ import { RESERVED_WORDS } from '../../../contract/reserved-words.ts';
 import { UNNEST_INSTEAD } from './dialects.ts';
 import { wordOf } from './forms/edit.ts';
 import { quoteName } from './names.ts';
+import { type TokenList, tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** What may follow a field but not the keyword of the same spelling. */
@@ -18,13 +19,16 @@ export function fieldName(name: string): string {
 
 /** A more helpful message than the parser's own; null if there is none. `at` counts UTF-16 units. */
 export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {
-  const list = [...tokens(sql)];
+  const list = tokenList(sql);
   if (message.includes('errhint NOT IMPLEMENTED')) return limitHint(list);
-  if (/^Unknown ordered aggregate "(?:listagg|string_agg|group_concat)"/i.test(message)) {
-    return `${message} Write string_agg(x, ',' ORDER BY x), or listagg so, instead of WITHIN GROUP.`;
+  if (/^Unknown ordered aggregate "(?:listagg|string_agg|group_concat|array_agg)"/i.test(message)) {
+    return `${message} Write string_agg(x, ',' ORDER BY x), listagg or array_agg so, instead of WITHIN GROUP.`;
   }
   if (message.startsWith('RESPECT/IGNORE NULLS')) return `${message}. ${FILTER_INSTEAD}`;
+  if (LIKE_SEVERAL.test(message) && likesSeveral(list)) return `${message}. ${LIKE_INSTEAD}`;
+  if (/^unterminated quoted string/.test(message) && list.some(isEscaped)) return `${message}. ${QUOTES_INSTEAD}`;
   if (!message.startsWith('syntax error') || at === undefined) return null;
+  if (message.endsWith('at end of input') && lacksOn(list)) return `${message}. ${ON_INSTEAD}`;
   const index = list.findIndex((token) => token.start >= at);
   const here = list[index];
   const before = list[index - 1];
@@ -46,6 +50,28 @@ export const SCRIPT_INSTEAD =
   'Write one SELECT: WITH names the steps, list_transform(l, lambda x: …) computes with each item of a list; the rest belongs into the program that asks.';
 
 const FILTER_INSTEAD = 'Write array_agg(x ORDER BY x) FILTER (WHERE x IS NOT NULL) instead of IGNORE NULLS.';
+
+const LIKE_SEVERAL = /^(?:Unsupported comparison "!?~~\*?" for ANY|syntax error at or near ",")/;
+const LIKE_INSTEAD = "Write x LIKE 'a%' OR x LIKE 'b%' instead of LIKE ANY, and AND instead of ALL.";
+const QUOTES_INSTEAD = "A quote within a text is two: 'O''Neil'.";
+const ON_INSTEAD = 'A JOIN needs ON: LEFT JOIN UNNEST(t.items) AS u(item) ON true, for example.';
+
+const likesSeveral = (list: readonly Token[]) =>
+  list.some((token, at) => /^(?:any|all)$/.test(wordOf(token)) && /^i?like$/.test(wordOf(list[at - 1])));
+
+/** Whether a text ends at a quote that another dialect takes for a part of it. */
+const isEscaped = (token: Token | undefined) => token?.kind === 'string' && token.text.endsWith("\\'");
+
+const AFTER_JOINS = /^(?:where|group|having|order|limit|qualify)$/;
+
+/** Whether there are joins without ON before an index. */
+function lacksOn(list: readonly Token[], index = list.length): boolean {
+  const words = list.slice(0, index).map(wordOf);
+  const joins = words.filter(
+    (word, at) => word === 'join' && !/^(?:cross|natural|positional)$/.test(words[at - 1] ?? ''),
+  );
+  return joins.length > words.filter((word) => /^(?:on|using)$/.test(word)).length;
+}
 
 /** Words of other SQL dialects, with what to write instead: the parser stops at them or soon after. */
 const DIALECTS: readonly [word: RegExp, instead: string][] = [
@@ -80,7 +106,7 @@ function hasColonPath(list: readonly Token[]): boolean {
 }
 
 /** What to write instead of the words before or at `index`. */
-function dialectHint(list: readonly Token[], index: number): string | null {
+function dialectHint(list: TokenList, index: number): string | null {
   const [here, before] = [list[index], list[index - 1]];
   if (before?.text === '[' && /^(?:offset|ordinal)$/.test(wordOf(here))) {
     return 'Items of a list count from 1: write x[1] instead of x[OFFSET(0)].';
@@ -97,6 +123,12 @@ function dialectHint(list: readonly Token[], index: number): string | null {
   }
   if (list.some((token) => wordOf(token) === 'flatten')) return UNNEST_INSTEAD;
   if (hasColonPath(list.slice(Math.max(0, index - 6), index + 2))) return COLON_INSTEAD;
+  if (here?.text === '#' && list[index + 1]?.text === '>') return "Write o->>'$.a.b' instead of o #>> '{a,b}'.";
+  if (isEscaped(before)) return QUOTES_INSTEAD;
+  if (wordOf(here) === 'limit' && /_agg$/.test(wordOf(list[list.openOf(index + 2) - 1]))) {
+    return 'An aggregate has no LIMIT: write (array_agg(x ORDER BY y))[:5].';
+  }
+  if (AFTER_JOINS.test(wordOf(here)) && lacksOn(list, index)) return ON_INSTEAD;
   if (here?.text.startsWith('$')) return 'A parameter stands for a value, and not for a name or a word of SQL.';
   const words = list.slice(0, index + 1).map(wordOf);
   const hintOf = (known: typeof DIALECTS, some: readonly string[]) =>

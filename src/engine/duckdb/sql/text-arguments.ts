@@ -36,7 +36,7 @@ export function shortenCandidates(message: string, { body: sql, written }: Text,
     mapHint(name, types, argumentAt) ??
     objectHint(name, types, argumentAt) ??
     textHint(name, typesIn(types), forms, argumentAt) ??
-    numberHint(typesIn(types), forms, argumentAt);
+    numberHint(name, typesIn(types), forms, argumentAt);
   if (hint !== null) return `${head}\n${hint}`;
   const shown = forms.slice(0, CANDIDATES_MAX).map((form) => `\n\t${form}`);
   const more = forms.length > CANDIDATES_MAX ? `\n\tand ${forms.length - CANDIDATES_MAX} more` : '';
@@ -114,10 +114,13 @@ const takenBy = (form: string) => typesIn(between(form.slice(form.indexOf('(')),
 
 /** What to write for the first argument that is a number or a time and that all forms take as text. */
 function numberHint(
+  name: string,
   types: readonly string[],
   forms: readonly string[],
   argumentAt: (at: number) => string | undefined,
 ): string | null {
+  // What they take as text is the part of a time, which then stands elsewhere.
+  if (name.startsWith('date')) return null;
   const taken = forms.map(takenBy).filter((one) => one.length === types.length);
   const at = types.findIndex((type, index) => {
     return (

@@ -176,12 +176,6 @@ function nearText(text: string): string {
   return plain.slice(start, end) || text;
 }
 
-/** The texts of a field that are nearly the same as one, the most frequent first; that one itself, if there is such. */
-export async function nearlySame(field: TextEquality, text: string, data: Data): Promise<string[]> {
-  const found = (await nearTexts(field, [text], isNear([text]), data)).map((one) => one.text);
-  return found.includes(text) ? [text] : found;
-}
-
 async function nearSaid(equality: TextEquality, texts: readonly string[], data: Data): Promise<string | undefined> {
   const { written } = equality;
   const isOdd = (text: string) => text.trim() === '' || text.length > TEXT_CHARS_MAX || text.includes('\0');

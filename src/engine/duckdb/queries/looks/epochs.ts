@@ -61,12 +61,6 @@ async function daysSaid({ call, taken, written, fields }: EpochUse, data: Data):
   return `${written} is days, such as ${String(example)}, and ${call} takes ${taken}${SINCE_1970}: ${sql} is the time.`;
 }
 
-/** The one unit that the numbers of fields are in; undefined: there are several, or it is not clear. */
-export async function unitIn(fields: readonly Origin[], data: Data): Promise<Unit | undefined> {
-  const [first, ...more] = await unitsOf(fields, undefined, data);
-  return more.length === 0 ? first?.unit : undefined;
-}
-
 /** The units of all that feeds a call, larger ones first; empty: none is clear. */
 async function unitsOf(fields: readonly Origin[], taken: Unit | undefined, data: Data): Promise<UnitSeen[]> {
   const rows: (readonly unknown[])[] = [];

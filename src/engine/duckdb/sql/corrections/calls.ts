@@ -11,7 +11,6 @@ import type { TokenList } from '../token-list.ts';
 import { tokens } from '../tokens.ts';
 import { isNumberType } from '../type-kinds.ts';
 import { castAt } from './casts.ts';
-import { callsHere, isPart } from './dialect-calls.ts';
 import { epochCall, unitOf } from './epochs.ts';
 import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
 
@@ -26,14 +25,6 @@ function argumentsOf(faulty: Pick<Faulty, 'sql' | 'list'>, call: number): string
 }
 
 const isCall = (list: TokenList, at: number) => wordOf(list[at]) !== '' && isMark(list[at + 1], '(');
-
-/** A function of another dialect. */
-const dialectCall: Correct = (faulty) => {
-  const { said, list, at } = faulty;
-  if (!/^(?:Function "|No function matches )/.test(said) || !isCall(list, at)) return [];
-  const calls = callsHere(wordOf(list[at]), argumentsOf(faulty, at));
-  return calls.map((call) => [instead(faulty, at, list.closeOf(at + 1) + 1, call)]);
-};
 
 /** Functions of other dialects that are one letter from another one here. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['array_avg', 'make_timestamp_ntz']);
@@ -137,17 +128,17 @@ const countDistinct: Correct = (faulty) => {
   return [[instead(faulty, at + 3, end, `(${textOf(faulty, at + 3, end)})`)]];
 };
 
-/** A part of a time as a word: `date_trunc(month, t)`, `date_trunc(t, month)`. */
+const PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
+
+/** A part of a time as a word: `date_trunc(month, t)`. */
 const datePart: Correct = (faulty) => {
   const { said, list, at } = faulty;
   const name = between(said, 'Referenced column "', '"');
-  if (name === undefined || !isPart(name) || wordOf(list[at]) !== name.toLowerCase()) return [];
+  if (name === undefined || !PART.test(name) || wordOf(list[at]) !== name.toLowerCase()) return [];
   let open = at - 1;
   while (open >= 0 && !isMark(list[open], '(')) open = list.openOf(open) - 1;
   if (open < 1 || !isCall(list, open - 1)) return [];
-  const calls = callsHere(wordOf(list[open - 1]), argumentsOf(faulty, open - 1));
-  const quoted = instead(faulty, at, at + 1, quoteText(name.toLowerCase()));
-  return [...calls.map((call) => [instead(faulty, open - 1, list.closeOf(open) + 1, call)]), [quoted]];
+  return [[instead(faulty, at, at + 1, quoteText(name.toLowerCase()))]];
 };
 
 /**
@@ -231,7 +222,6 @@ function castOf(faulty: Faulty, [start, end]: Range, type: string): Edit {
 }
 
 export const CORRECT: readonly Correct[] = [
-  dialectCall,
   functionName,
   readTime,
   castEpoch,

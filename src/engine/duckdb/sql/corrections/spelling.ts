@@ -1,6 +1,5 @@
 import { isMark, wordOf } from '../forms/edit.ts';
 import { quoteName } from '../names.ts';
-import { pathStart } from '../paths.ts';
 import { type Correct, instead, textOf } from './faulty.ts';
 
 /** What the parser stops at. */
@@ -41,19 +40,6 @@ const typed: Correct = (faulty) => {
   return [[instead(faulty, at - 1, end, `CAST(${textOf(faulty, at, end)} AS ${list[at - 1]?.text})`)]];
 };
 
-/** Words of other dialects for which there is another one. */
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ['safe_cast', 'TRY_CAST'],
-  ['minus', 'EXCEPT'],
-]);
-
-const word: Correct = (faulty) => {
-  const { said, list, at } = faulty;
-  if (!said.startsWith('syntax error') || at === -1) return [];
-  const index = list.findLastIndex((token, place) => place <= at && WORDS.has(wordOf(token)));
-  return index === -1 ? [] : [[instead(faulty, index, index + 1, WORDS.get(wordOf(list[index])) ?? '')]];
-};
-
 /** A path behind a colon: `x:a`. */
 const colon: Correct = (faulty) => {
   const { message, list, at } = faulty;
@@ -62,18 +48,4 @@ const colon: Correct = (faulty) => {
   return index === -1 ? [] : [[instead(faulty, index, index + 1, '.')]];
 };
 
-/** `x[OFFSET(0)]`, and `x RLIKE 'pattern'`. */
-const operator: Correct = (faulty) => {
-  const { said, list, at } = faulty;
-  if (!said.startsWith('syntax error') || at < 1) return [];
-  const number = list[at + 2]?.kind === 'number' ? Number(list[at + 2]?.text) : Number.NaN;
-  const from = { offset: 1, ordinal: 0 }[wordOf(list[at])];
-  if (from !== undefined && Number.isInteger(number)) return [[instead(faulty, at, at + 4, String(number + from))]];
-  const index = [at, at - 1].find((one) => /^(?:rlike|regexp)$/.test(wordOf(list[one]))) ?? -1;
-  const start = pathStart(list, index);
-  if (index === -1 || start >= index || list[index + 1]?.kind !== 'string') return [];
-  const [text, pattern] = [textOf(faulty, start, index), textOf(faulty, index + 1, index + 2)];
-  return [[instead(faulty, start, index + 2, `regexp_matches(${text}, ${pattern})`)]];
-};
-
-export const CORRECT: readonly Correct[] = [reserved, zoned, typed, comma, word, operator, colon];
+export const CORRECT: readonly Correct[] = [reserved, zoned, typed, comma, colon];
