@@ -268,6 +268,8 @@ describe('what cannot be meant', () => {
     ],
     ['SELECT i.lines[0] FROM inv i', 'i.lines[0] is always null'],
     ["SELECT split(_id, '.')[0] FROM inv", '(…)[0] is always null: the items of a list count from 1'],
+    ["SELECT count(*) FROM plain WHERE typeof(n) = 'VARCHAR'", "TYPEOF is never 'VARCHAR': it gives int,"],
+    ["SELECT typeof(n) IN ('BIGINT', 'int') FROM plain", "TYPEOF is never 'BIGINT'"],
     ["SELECT 1 FROM plain WHERE _id ~ 'part'", "~ fits only if the whole text does: regexp_matches(x, 'part')"],
     ["SELECT 1 FROM plain WHERE _id SIMILAR TO 'part%'", 'write .* for %, and . for _'],
     ["SELECT 1 FROM plain WHERE _id !~ '^part'", "regexp_matches(x, '^part')"],
@@ -332,11 +334,16 @@ describe('what cannot be meant', () => {
     ['SELECT _id FROM plain p WHERE NULL <> p.o.p', '<> NULL is never true: write p.o.p IS NOT NULL.'],
     ['SELECT _id FROM plain WHERE n NOT IN (1, NULL)', 'NOT IN (…, NULL) is never true'],
     ['SELECT _id FROM plain WHERE n + 1 IN (1, NULL)', 'add OR x IS NULL if that is meant'],
+    [
+      "SELECT _event_time AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin' FROM inv",
+      "shifts the wrong way: _event_time AT TIME ZONE 'Europe/Berlin' is its time there.",
+    ],
   ])('is warned of: %s', async (sql, warning) => {
     expect(await warningsOf(sql)).toContainEqual(expect.stringContaining(warning));
   });
 
   test.each([
+    "SELECT typeof(n) = 'int' FROM plain",
     'SELECT count_if(n > 1), COUNT_IF(n > 1 OR n < 0), countif(n > 1), count(n > 1 OR NULL), sum(n > 1) FROM plain',
     'SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM plain',
     'SELECT DISTINCT * FROM (SELECT n FROM plain)',
@@ -365,6 +372,8 @@ describe('what cannot be meant', () => {
     "SELECT year(_event_time), week(_event_time) FROM plain WHERE _event_time >= '2025-02-01' AND _event_time < '2025-06-01' AND n > 0 GROUP BY ALL",
     'SELECT count(n > 1 OR NULL), COUNT_IF(n > 1 OR n = 0) FROM plain',
     'SELECT _id FROM plain WHERE 7 IN (SELECT "max(n)" FROM (SELECT max(n) FROM plain))',
+    "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
+    "SELECT _event_time AT TIME ZONE 'UTC', timezone('UTC', _id::TIMESTAMP AT TIME ZONE 'UTC') FROM inv WHERE false",
     "SELECT 1 FROM plain WHERE _id SIMILAR TO 'a(b|c)' OR _id NOT SIMILAR TO 'a_[0-9]+'",
     'SELECT _id FROM inv i WHERE _id IN (SELECT _id FROM plain) OR 1 IN (SELECT i.lines[1].price FROM plain)',
     'SELECT count(CASE WHEN n > 1 THEN 1 END), count(n), count(DISTINCT n > 1) FROM plain',

@@ -25,6 +25,10 @@ import { ofWholeRows, type WholeRows } from './whole-rows.ts';
  */
 
 const WARNINGS_MAX = 3;
+/** The engine's names of types, as its own TYPEOF gives them. */
+const ENGINE_TYPE =
+  /^(?:VARCHAR|U?(?:BIG|SMALL|TINY|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL|BOOLEAN|JSON|STRUCT|MAP|LIST|BLOB|DATE|TIMESTAMP|TIME|UUID)\b|\[\]$/;
+
 /** What is to be said of the nodes of a statement, whatever its answer is. */
 export interface Traps {
   relations: Relations;
@@ -43,7 +47,14 @@ const KINDS: readonly Rule[] = [
   ({ relations }, node) => ofOuter(node, relations) ?? countOfCondition(node) ?? ofTimeParts(node),
   ({ relations, bytes }, node) => {
     const tables = () => [...new Set(relations.tables.values())];
-    return firstOfNone(node, tables) ?? wholeText(node, bytes) ?? swappedBounds(node) ?? comparedWithNull(node);
+    return (
+      firstOfNone(node, tables) ??
+      engineType(node) ??
+      wholeText(node, bytes) ??
+      zonedTwice(node, tables) ??
+      swappedBounds(node) ??
+      comparedWithNull(node)
+    );
   },
 ];
 
@@ -89,6 +100,22 @@ function typesOf(path: readonly string[], tables: () => readonly NamedTable[]): 
   );
 }
 
+/** `t AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin'` of a time that has a zone. */
+function zonedTwice(node: Node, tables: () => readonly NamedTable[]): string | undefined {
+  if (!isZoned(node)) return undefined;
+  const [zone, inner] = nodesOf(node['children']);
+  if (inner === undefined || !isZoned(inner)) return undefined;
+  const [first, time] = nodesOf(inner['children']);
+  const [from, to] = [constantText(first), constantText(zone)];
+  const path = textsOf(time?.['column_names']);
+  if (from === undefined || to === undefined || !typesOf(path, tables).includes('TIMESTAMP WITH TIME ZONE'))
+    return undefined;
+  const shown = path.map(fieldName).join('.');
+  return `${shown} has a zone, so AT TIME ZONE twice takes its time in ${from} for one in ${to}, and shifts the wrong way: ${shown} AT TIME ZONE ${quoteText(to)} is its time there.`;
+}
+
+const isZoned = (node: Node) => foldName(textOf(node['function_name'])) === 'timezone';
+
 /** `x BETWEEN '2024-03-06' AND '2024-03-01'`. */
 function swappedBounds(node: Node): string | undefined {
   const { by, others = [] } = conditionIn(node) ?? {};
@@ -107,6 +134,18 @@ export function boundOf(node: unknown): number | string | undefined {
   const value = constantOf(held);
   if (typeof value === 'string') return A_DAY.test(value) ? value : undefined;
   return constantNumber(held);
+}
+
+/** `TYPEOF(x) = 'VARCHAR'`. */
+function engineType(node: Node): string | undefined {
+  const { x, others = [] } = conditionIn(node) ?? {};
+  const sides = nodesOf([x, ...others]);
+  const isAsked = sides.some((side) => foldName(textOf(side['function_name'])) === 'typeof');
+  const name = isAsked
+    ? sides.map(constantText).find((text) => text !== undefined && ENGINE_TYPE.test(text))
+    : undefined;
+  if (name === undefined) return undefined;
+  return `TYPEOF is never '${name}': it gives int, float, string, bool, array, object and the like. The engine's name of a type is upper(pg_typeof(x)).`;
 }
 
 /** `x ~ 'part'`, which in PostgreSQL finds the part, and `x SIMILAR TO 'part%'`, which is standard SQL. */
