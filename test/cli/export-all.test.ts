@@ -49,6 +49,8 @@ test('everything goes into a folder, and from there into another service', async
   const { version } = await from.createLambda({ workspace: 'shop.eu', name: 'top', description: 'd1', sql: sql(1) });
   await from.tagLambdaVersion({ ...place, tag_name: 'live', version: version ?? '' });
   await from.createLambdaVersion({ ...place, description: 'd2', sql: sql(2) });
+  // Back to the first one.
+  await from.createLambdaVersion({ ...place, description: 'd1', sql: sql(1) });
 
   const done = await run(folders[0], 'export', '--all', '--to', out);
   expect([done.code, done.stderr]).toEqual([0, '']);
@@ -74,7 +76,7 @@ test('everything goes into a folder, and from there into another service', async
   const tagsIn = async (client: Client) =>
     (await client.listLambdaTags(place)).map(({ tag_name, version: tagged }) => [tag_name, tagged?.description]);
   expect(await tagsIn(to)).toEqual([
-    ['latest', 'd2'],
+    ['latest', 'd1'],
     ['live', 'd1'],
   ]);
 }, 60_000);

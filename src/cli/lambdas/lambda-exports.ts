@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../../contract/json/json.ts';
+import { LATEST } from '../../contract/lambdas.ts';
 import { PARAMETER_TYPES } from '../../contract/queries.ts';
 import { cut, messageOf } from '../../contract/text.ts';
 
@@ -163,7 +164,7 @@ function versionIn(entry: unknown): { what: unknown; tag?: string } {
   if (!isObject(entry)) return { what: entry };
   const { tag_name: tag, version, latest_version: latest } = entry;
   if (typeof tag === 'string' && isObject(version)) return { what: version, tag };
-  return { what: isObject(latest) ? latest : entry };
+  return isObject(latest) ? { what: latest, tag: LATEST } : { what: entry };
 }
 
 function contentOf(given: {
