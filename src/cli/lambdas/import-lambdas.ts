@@ -115,12 +115,7 @@ async function importLambda(task: Task, name: string, all: readonly ExportedVers
     // One that was refused has not come.
     if (present.has(contentOf(wanted))) await client.createLambdaVersion({ ...place, ...bodyOf(wanted) });
   }
-  const here = there === undefined ? undefined : present.get(contentOf(there))?.version;
-  if (latest !== undefined && latest.version !== here) {
-    tally.tags += 1;
-    print(`${name}  the tag "${LATEST}" stays at ${latest.version}; in the export it is at ${here ?? there?.version}`);
-  }
-  if (!task.dryRun) await addTags(client, place, name, exported, present);
+  await addTags(task, { place, name, tags }, wantedTags(exported, there), present);
 }
 
 interface Place {
@@ -132,7 +127,10 @@ interface Place {
 async function lambdaHere({ client, workspaces }: Task, place: Place) {
   const versions = workspaces.has(place.workspace) ? await unlessMissing(client.listLambdaVersions(place)) : [];
   const tags = versions.length === 0 ? [] : await unlessMissing(client.listLambdaTags(place));
-  return { versions, tags: new Map(tags.flatMap((tag) => (tag.version ? [[tag.tag_name, tag.version]] : []))) };
+  return {
+    versions,
+    tags: new Map(tags.flatMap((tag) => (tag.version ? [[tag.tag_name ?? '', tag.version] as const] : []))),
+  };
 }
 
 async function unlessMissing<T>(list: Promise<T[]>): Promise<T[]> {
@@ -207,24 +205,33 @@ async function makeWorkspace({ client, workspaces }: Task, workspace: string): P
   }
 }
 
-/** Adds tags that are not there; one that is may have been moved since, and stays. */
+/** The tags of an export, each with its version. `latest`: the version that has that tag. */
+function wantedTags(exported: readonly ExportedVersion[], latest: ExportedVersion | undefined) {
+  const others = exported.flatMap((version) =>
+    version.tags.filter((tag) => tag !== LATEST).map((tag) => ({ tag, version })),
+  );
+  return latest === undefined ? others : [{ tag: LATEST, version: latest }, ...others];
+}
+
+/** Adds tags that are not there; one that is may have been moved since, and stays, which is said. */
 async function addTags(
-  client: Client,
-  place: { workspace: string; queryLambda: string },
-  lambda: string,
-  exported: readonly ExportedVersion[],
+  { client, dryRun, tally }: Task,
+  { place, name, tags }: { place: Place; name: string; tags: ReadonlyMap<string, QueryLambdaVersion> },
+  wanted: readonly { tag: string; version: ExportedVersion }[],
   present: ReadonlyMap<string, QueryLambdaVersion>,
 ): Promise<void> {
-  const wanted = exported.flatMap((version) => {
-    const here = present.get(contentOf(version))?.version ?? '';
-    return version.tags.filter((tag) => tag !== LATEST).map((tag) => ({ tag, here }));
-  });
-  if (wanted.length === 0) return;
-  const tags = new Map((await client.listLambdaTags(place)).map((tag) => [tag.tag_name, tag.version?.version]));
-  for (const { tag, here } of wanted) {
-    const at = tags.get(tag);
-    if (at === undefined) await client.tagLambdaVersion({ ...place, tag_name: tag, version: here });
-    print(`${lambda}  the tag "${tag}" ${at === undefined ? 'is new at' : 'stays at'} ${at ?? here}`);
+  for (const { tag, version } of wanted) {
+    const at = tags.get(tag)?.version;
+    const here = present.get(contentOf(version))?.version;
+    if (at !== undefined && at !== here) {
+      tally.tags += 1;
+      print(`${name}  the tag "${tag}" stays at ${at}; in the export it is at ${here ?? version.version ?? 'another'}`);
+    } else if (tag !== LATEST && at === undefined) {
+      // That of a version that was refused has no place.
+      if (!dryRun && here != null) await client.tagLambdaVersion({ ...place, tag_name: tag, version: here });
+      if (dryRun || here != null)
+        print(`${name}  the tag "${tag}" ${dryRun ? 'would be' : 'is'} new at ${here ?? version.version}`);
+    }
   }
 }
 

@@ -125,8 +125,17 @@ test('the tags of an answer are added, and none is moved', async () => {
     ['the tag "prod" is new at', 'the tag "test" is new at'],
   ]);
   expect(stdout).toContain('1 lambda: 2 versions are new');
-  const moved = write('moved.json', [tagged('prod', two)]);
-  expect((await run(moved)).stdout).toContain('the tag "prod" stays at');
+  const moved = write('moved.json', [tagged('prod', two), tagged('next', two)]);
+  const at = async (tag: string) =>
+    /"version":"([0-9a-f]{16})"/.exec(
+      await call('get_lambda_tag', { workspace: 'history', queryLambda: 't', tag }),
+    )?.[1];
+  const stays = `the tag "prod" stays at ${await at('prod')}; in the export it is at ${await at('test')}`;
+  const end = '1 tag stays at another version than in the export.';
+  const dry = (await run(moved, '--dry-run')).stdout;
+  for (const text of [stays, end, 'the tag "next" would be new at']) expect(dry).toContain(text);
+  const done = (await run(moved)).stdout;
+  for (const text of [stays, end, 'the tag "next" is new at']) expect(done).toContain(text);
 });
 
 test('the latest version of a new lambda is that of the export, whichever was made last', async () => {
