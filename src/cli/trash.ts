@@ -57,11 +57,12 @@ async function restore(client: Client, id: string): Promise<number> {
   } = await client.restoreTrash({ id });
   const what = `${kindText(kind)} ${workspace}.${name}`;
   const left = skipped ?? 0;
-  if (kind !== 'documents') {
-    print(`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : ''}.`);
-    return 0;
-  }
-  print(`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`);
+  const inIt = typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : '';
+  print(
+    kind === 'documents'
+      ? `Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`
+      : `Restored: ${what}${inIt}.`,
+  );
   for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
   if (left > 0) {
     const shown = idsShown(ids ?? [], left);
