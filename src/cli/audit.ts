@@ -15,6 +15,10 @@ const ARGUMENTS_CHARS = 120;
 export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number> {
   return forPerson(async () => {
     const { records, unreadable } = readAuditLog(config.dataDir);
+    if (config.url !== undefined) {
+      const whose = `calls from this machine, on record in "${config.dataDir}"; ${config.url} has a record of its own of those over /mcp`;
+      process.stderr.write(`colloquy: These are ${plainText(whose)}.\n`);
+    }
     if (filter.tool !== undefined) requireTool(filter.tool, records);
     const chosen = chosenRecords(records, filter);
     const lines = unreadable === 1 ? 'line' : 'lines';

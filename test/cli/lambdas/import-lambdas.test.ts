@@ -160,9 +160,18 @@ test('a list of lambdas has their latest versions', async () => {
 });
 
 test.each([
-  ['a file that is no JSON', () => write('a.json', '{"data"'), /it is no JSON: /],
+  ['a file that is no JSON', () => write('a.json', '{"data"'), /a\.json" is no JSON: /],
   ['an answer without lambdas', () => write('b.json', { data: [] }), /There is no lambda in /],
-  ['a folder without lambdas', () => dirname(write('c/d.json', {})), /There is no file \*\.lambda\.json in /],
+  [
+    'a folder without lambdas',
+    () => dirname(write('c/d.json', {})),
+    /There is no file \*\.lambda\.json in .*, and no lambdas\.json\. /,
+  ],
+  [
+    'a project whose settings are no JSON',
+    () => dirname(write('rockset.config.json', '{') && write('ws.lambda.json', {})),
+    /rockset\.config\.json" is no JSON: /,
+  ],
   ['a path that is not there', () => join(folder, 'nothing'), /Cannot read .*ENOENT/],
 ])('%s is refused', async (_, make, why) => {
   const { code, stdout, stderr } = await run(make());
