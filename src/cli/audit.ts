@@ -31,6 +31,10 @@ export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number
     // Where less is found than is wanted, all records were seen, which may have unknown tools.
     if (tool !== undefined && !names.has(tool)) throw unknownTool(tool, names);
     const chosen = found.reverse();
+    if (config.url !== undefined) {
+      const whose = `calls from this machine, on record in "${config.dataDir}"; ${config.url} has a record of its own of those over /mcp`;
+      process.stderr.write(`colloquy: These are ${plainText(whose)}.\n`);
+    }
     const lines = unreadable === 1 ? 'line' : 'lines';
     if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} ${lines} of the audit log cannot be read.\n`);
     if (chosen.length === 0 && !filter.json) process.stderr.write(`No calls on record in "${config.dataDir}".\n`);

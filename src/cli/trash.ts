@@ -45,21 +45,32 @@ async function emptyText(client: Client): Promise<string> {
 }
 
 async function restore(client: Client, id: string): Promise<number> {
-  const { kind, workspace, name, documents, skipped, skipped_ids: ids, warnings } = await client.restoreTrash({ id });
+  const {
+    kind,
+    workspace,
+    name,
+    documents,
+    skipped,
+    skipped_ids: ids,
+    warnings,
+    past_retention: past,
+  } = await client.restoreTrash({ id });
   const what = `${kindText(kind)} ${workspace}.${name}`;
   const left = skipped ?? 0;
-  if (kind !== 'documents') {
-    print(`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : ''}.`);
-    return 0;
-  }
-  print(`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`);
-  for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
-  if (left === 0) return 0;
-  const shown = idsShown(ids ?? [], left);
-  process.stderr.write(
-    `colloquy: ${plainText(`${counted(left, 'documents')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}`)}\n`,
+  const inIt = typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : '';
+  print(
+    kind === 'documents'
+      ? `Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`
+      : `Restored: ${what}${inIt}.`,
   );
-  return 1;
+  for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
+  if (left > 0) {
+    const shown = idsShown(ids ?? [], left);
+    process.stderr.write(
+      `colloquy: ${plainText(`${counted(left, 'documents')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}`)}\n`,
+    );
+  }
+  return left + (past ?? 0) > 0 ? 1 : 0;
 }
 
 async function empty(client: Client, { id, yes }: TrashRequest, ask: typeof askAtTerminal): Promise<number> {

@@ -27,6 +27,7 @@ export const RestoredEntry = resource({
   documents: z.number().describe('Documents brought back; null where it held none'),
   skipped: z.number().describe('Documents that stay in the trash: their _id exists again'),
   skipped_ids: z.array(z.string()).describe('A hundred of these at most'),
+  past_retention: z.number().describe('Others that stay there: no query would see them'),
   warnings: z.array(z.string()).describe('As of a write'),
 });
 export type RestoredEntry = z.infer<typeof RestoredEntry>;

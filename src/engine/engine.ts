@@ -135,8 +135,8 @@ export interface Engine extends Expressions, Batches, Sharing {
 
   /**
    * Restores documents from the trash to a table, in one durable step: equal to what they were, event time included.
-   * Some thousands at most. One whose id exists there (again) stays in the trash. If none is restored, only such documents
-   * are left. `after` returns the records to store along with it, given what is then left in the trash.
+   * Some thousands at most. One whose id exists there (again) stays in the trash, and one that is past the table's
+   * retention, which no query would see before it is purged. If none is restored, only such documents are left. `after` returns the records to store along with it, given what is then left in the trash.
    */
   restoreDocuments(
     trash: string,
@@ -270,8 +270,10 @@ export interface Kept {
 export interface Restored {
   docCount: number;
   left: Kept;
-  /** The ids of the documents left, in order; at most a hundred. */
+  /** The ids of the documents left whose ids exist, in order; at most a hundred. */
   leftIds: string[];
+  /** How many of the others are past the retention; all of them if none is restored. */
+  pastCount: number;
 }
 
 export interface Purged {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { access, chmod, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, readdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
@@ -161,28 +161,39 @@ async function openSocketFolder(folder: string): Promise<void> {
 export const STAGED = 'restoring-';
 export const ASIDE = 'before-restore-';
 
-/** Folders of restores that are under way or were killed; `aside`: where what was stored before is, moved so far. */
-export async function unfinishedRestores(path: string): Promise<{ staged: string; aside: string | undefined }[]> {
+/**
+ * Folders of restores that are under way or were killed. `aside`: where what was stored before is, moved so far. `isDone`:
+ * nothing is left to put in its place, beside the database.
+ */
+export async function unfinishedRestores({ path, databaseFile }: Pick<DataFolder, 'path' | 'databaseFile'>) {
   const names = await readdir(path);
-  return names
-    .filter((one) => one.startsWith(STAGED))
-    .map((staged) => {
+  const found = names.filter((one) => one.startsWith(STAGED));
+  return Promise.all(
+    found.map(async (staged) => {
       const aside = staged.replace(STAGED, ASIDE);
-      return { staged, aside: names.includes(aside) ? aside : undefined };
-    });
+      // A restore that ends at this moment removes it.
+      const left = await readdir(join(path, staged)).catch(() => []);
+      const isDone = left.length === 0 && existsSync(databaseFile);
+      return { staged, aside: names.includes(aside) ? aside : undefined, isDone };
+    }),
+  );
 }
 
 /**
- * Throws `internal` where a restore has moved the database aside and has not put another in its place: whoever opened
- * one there would begin with an empty one.
+ * Throws `internal` where a restore has moved what was stored aside and has not put all in its place: whoever opened
+ * a database there would begin with an empty one, or with other keys. The empty folder of one that was killed later goes.
  */
-export async function refuseHalfRestored({ path, databaseFile }: DataFolder): Promise<void> {
-  const half = (await unfinishedRestores(path)).find(({ aside }) => aside !== undefined);
-  if (half?.aside === undefined || existsSync(databaseFile)) return;
-  throw new ApiError(
-    'internal',
-    `Cannot serve the data folder "${path}": a restore is under way, or was killed, and has moved what was stored into "${half.aside}". If none runs, move those files back into the folder, remove "${half.staged}", and restore again.`,
-  );
+export async function refuseHalfRestored(folder: Pick<DataFolder, 'path' | 'databaseFile'>): Promise<void> {
+  const { path } = folder;
+  for (const { staged, aside, isDone } of await unfinishedRestores(folder)) {
+    if (isDone) await rmdir(join(path, staged)).catch(() => undefined);
+    else if (aside !== undefined) {
+      throw new ApiError(
+        'internal',
+        `Cannot serve the data folder "${path}": a restore is under way, or was killed, and has moved what was stored into "${aside}". If none runs, move those files back into the folder, remove "${staged}", and restore again.`,
+      );
+    }
+  }
 }
 
 /** Throws `invalid_input` where a folder with a database is to be a node's of a lake, or the other way round. */

@@ -47,6 +47,12 @@ describe('colloquy audit', () => {
       stderr: expect.stringContaining('There is no tool "list_workspace". Did you mean "list_workspaces"?'),
     });
     expect((await run(['audit', '--since', '2999-01-01'])).stdout).toBe('');
+    // Of another service's calls there is no record here.
+    const elsewhere = { COLLOQUY_URL: 'http://localhost:9', COLLOQUY_API_KEY: 'k' };
+    const here = await run(['audit'], elsewhere);
+    expect(here.stdout.trim().split('\n')).toEqual(all);
+    expect(here.stderr).toContain(`These are calls from this machine, on record in "${dataDir}"; http://localhost:9 `);
+    expect((await run(['audit'])).stderr).toBe('');
     expect(statSync(join(dataDir, 'audit.log')).mode & 0o777).toBe(0o600);
   }, 60_000);
 

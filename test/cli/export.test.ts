@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   mkdirSync,
@@ -70,6 +71,19 @@ const documentsIn = (text: string) =>
   );
 
 describe('colloquy export', () => {
+  // A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
+  test.skipIf(process.platform === 'win32')('says that the disk is full, and leaves nothing of the file', async () => {
+    await client.createCollection({ workspace: 'commons', name: 'large' });
+    const data = Array.from({ length: 100 }, () => ({ text: randomBytes(30_000).toString('hex') }));
+    await client.addDocuments({ workspace: 'commons', collection: 'large', data });
+    const command = ['export', 'large', '--to', join(out, 'large.jsonl')];
+    const limited = ['-c', 'ulimit -f 200 && exec "$0" "$@"', process.execPath, BINARY, ...command];
+    const { status, stderr } = spawnSync('bash', limited, { env: env(), encoding: 'utf8' });
+    expect([status, readdirSync(out)]).toEqual([1, []]);
+    expect(stderr).toContain('large.jsonl": the disk is full. Nothing is left of the file.');
+    await client.deleteCollection({ workspace: 'commons', collection: 'large' });
+  });
+
   test('prints a collection as JSON lines, exactly as its documents are, and nothing else', async () => {
     const { code, stdout, stderr } = await runProgram(['export', 'commons.odd'], env());
     expect([code, stderr]).toEqual([0, '']);

@@ -52,6 +52,24 @@ describe('colloquy trash', () => {
       .find((line) => line.includes(kind))
       ?.split(' ')[0] ?? '';
 
+  test('restores a version, and says what of it does not come back', async () => {
+    const lambda = { workspace: 'commons', queryLambda: 'l' };
+    const post = async (n: number) => {
+      const sql = { query: `SELECT ${n} AS n` };
+      return (await client.createLambdaVersion({ ...lambda, create: true, sql })).version ?? '';
+    };
+    const [first, second] = [await post(1), await post(2)];
+    await client.tagLambdaVersion({ ...lambda, tag_name: 'live', version: first });
+    await client.deleteLambdaVersion({ ...lambda, version: first });
+    await client.tagLambdaVersion({ ...lambda, tag_name: 'live', version: second });
+    expect(await run('restore', await idOf('lambda version'))).toEqual({
+      code: 0,
+      stdout: `Restored: lambda version commons.l::${first}.\n`,
+      stderr: `colloquy: The tag "live" is on version "${second}" now, and stays there.\n`,
+    });
+    await client.deleteLambda(lambda);
+  });
+
   test('lists what is there, with its space, and restores it', async () => {
     await fill(client);
     await client.deleteCollection(place);

@@ -106,12 +106,14 @@ export async function isServed(path: string): Promise<boolean> {
 }
 
 /** Names the folders of restores that are under way or were killed. */
-async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
-  const found = await unfinishedRestores(path);
-  return found.map(({ staged, aside }): Finding => {
+async function killedRestores(folder: DataFolder): Promise<Finding[]> {
+  const { path } = folder;
+  const found = await unfinishedRestores(folder);
+  return found.map(({ staged, aside, isDone }): Finding => {
     const detail = `a restore is under way, or was killed: ${JSON.stringify(join(path, staged))}`;
-    const remedy =
-      aside === undefined
+    const remedy = isDone
+      ? 'Nothing is to be done: the folder is empty, and the next start of the service removes it.'
+      : aside === undefined
         ? `If none runs, nothing was changed by it: rm -r ${JSON.stringify(join(path, staged))}`
         : `If none runs: what was stored is, in part or whole, in ${JSON.stringify(aside)}. Run "colloquy stop", move its files back into the data folder, and restore again.`;
     return { name: 'restore', state: 'warn', detail, remedy };

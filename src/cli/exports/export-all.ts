@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
-import { LATEST } from '../../contract/lambdas.ts';
 import type { ExportFormat, ResultExport } from '../../contract/results.ts';
 import type { Client } from '../../http/client.ts';
 import { exportParts } from '../../mcp/export-parts.ts';
@@ -87,8 +86,8 @@ async function lambdasOf(client: Client, signal: AbortSignal): Promise<{ count: 
     if (typeof workspace !== 'string' || typeof name !== 'string') continue;
     const place = { workspace, queryLambda: name };
     entries.push(...(await client.listLambdaVersions(place, { signal })));
-    const tags = await client.listLambdaTags(place, { signal });
-    entries.push(...tags.filter((tag) => tag.tag_name !== LATEST));
+    // `latest` too: it need not be on the version that was made last.
+    entries.push(...(await client.listLambdaTags(place, { signal })));
   }
   return { count: lambdas.length, entries };
 }

@@ -67,13 +67,21 @@ async function fill(
 ): Promise<number> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
   const handle = await open(part, flags, 0o600);
+  let failed: unknown;
   try {
     await pipeline(
       Readable.from(source, { objectMode: false }),
       gzip ? createGzip() : new PassThrough(),
-      (data: AsyncIterable<Buffer>) => writeFile(handle, data),
+      (data: AsyncIterable<Buffer>) =>
+        writeFile(handle, data).catch((error: unknown) => {
+          failed = error;
+          throw error;
+        }),
       signal === undefined ? {} : { signal },
-    );
+    ).catch((error: unknown) => {
+      // The pipeline says only that it was given up.
+      throw failed ?? error;
+    });
     await handle.sync();
     return (await handle.stat()).size;
   } finally {

@@ -14,17 +14,18 @@ interface Task {
   dryRun: boolean;
   /** Workspaces that are there, or were made. */
   workspaces: Set<string>;
-  tally: { made: number; present: number; unbound: number; refused: number };
+  /** `tags`: those that are at another version than in the export, and stay there. */
+  tally: { made: number; present: number; unbound: number; refused: number; tags: number };
 }
 
-/** Errors that are about one lambda; any other ends the import. */
 /** Messages about SQL that is refused whatever data there are. */
 const UNREADABLE = /^(?:syntax error|Only one statement|\w+ is not allowed|The SQL |Function "|Table function ")/;
+/** Errors that are about one lambda; any other ends the import. */
 const OF_ONE = new Set(['invalid_input', 'query_error', 'not_found', 'already_exists', 'content_too_large']);
 
 /**
  * Creates the lambdas of an export, and the workspaces that they need, through the API; says which do not bind. Nothing
- * is deleted, and what is there already stays as it is, so that it can be run again. The exit code is 1 if something was
+ * is deleted, and what is there already stays as it is, tags included, so that it can be run again. The exit code is 1 if something was
  * refused.
  */
 export function importLambdas(
@@ -39,7 +40,7 @@ export function importLambdas(
 }
 
 async function importAll(client: Client, { versions, unreadable }: LambdaExport, dryRun: boolean): Promise<number> {
-  const tally = { made: 0, present: 0, unbound: 0, refused: unreadable.length };
+  const tally = { made: 0, present: 0, unbound: 0, refused: unreadable.length, tags: 0 };
   for (const { what, why } of unreadable) print(`${what}  refused: ${why}`);
   const workspaces = new Set((await client.listWorkspaces({})).map(({ name }) => name ?? ''));
   const task: Task = { client, dryRun, workspaces, tally };
@@ -50,23 +51,24 @@ async function importAll(client: Client, { versions, unreadable }: LambdaExport,
   }
   for (const [name, exported] of lambdas) {
     try {
-      await importLambda(task, name, withoutRepeats(exported));
+      await importLambda(task, name, exported);
     } catch (error) {
-      if (!(error instanceof ApiError) || !OF_ONE.has(error.code)) throw error;
-      tally.refused += 1;
-      print(`${name}  refused: ${error.message}`);
+      sayRefused(tally, name, error);
     }
   }
   print(`${counted(lambdas.size, 'lambdas')}: ${sumOf(task)}`);
   return tally.refused > 0 ? 1 : 0;
 }
 
-function sumOf({ dryRun, tally: { made, present, unbound, refused } }: Task): string {
+function sumOf({ dryRun, tally: { made, present, unbound, refused, tags } }: Task): string {
   const parts = [
     `${counted(made, 'versions')} ${dryRun ? 'would be' : made === 1 ? 'is' : 'are'} new`,
     ...(unbound > 0 ? [`${unbound} of them ${unbound === 1 ? 'does' : 'do'} not bind yet`] : []),
     `${present} ${present === 1 ? 'was' : 'were'} there`,
     `${refused} ${refused === 1 ? 'was' : 'were'} refused`,
+    ...(tags > 0
+      ? [`${counted(tags, 'tags')} ${tags === 1 ? 'stays' : 'stay'} at another version than in the export`]
+      : []),
   ];
   return `${parts.join(', ')}.${dryRun ? ' Nothing was changed.' : ''}`;
 }
@@ -81,40 +83,83 @@ function withoutRepeats(exported: readonly ExportedVersion[]): ExportedVersion[]
   return [...byContent.values()];
 }
 
-/** Versions that are missing are posted in their order, and those after them again, so that the last one is `latest`. */
-async function importLambda(task: Task, name: string, exported: readonly ExportedVersion[]): Promise<void> {
+/**
+ * Posts the versions that are missing, in their order. `latest` moves to each, so the one to which it belongs is posted once
+ * more in the end: in a lambda that was there the one that had it, in a new one that of the export.
+ */
+async function importLambda(task: Task, name: string, all: readonly ExportedVersion[]): Promise<void> {
   const { client, tally } = task;
-  const place = { workspace: exported[0]?.workspace ?? '', queryLambda: exported[0]?.name ?? '' };
-  const present = new Map<string, QueryLambdaVersion>();
-  if (task.workspaces.has(place.workspace)) {
-    for (const version of await versionsOf(client, place)) present.set(contentOf(contentIn(version)), version);
-  }
-  const isPresent = (version: ExportedVersion) => present.has(contentOf(version));
-  const first = exported.findIndex((version) => !isPresent(version));
-  for (const [index, version] of exported.entries()) {
+  const place = { workspace: all[0]?.workspace ?? '', queryLambda: all[0]?.name ?? '' };
+  const { versions, tags } = await lambdaHere(task, place);
+  const present = new Map(versions.map((version) => [contentOf(contentIn(version)), version]));
+  const exported = withoutRepeats(all);
+  let posted: Content | undefined;
+  for (const version of exported) {
     const label = `${name}${version.version === undefined ? '' : `  ${version.version}`}`;
-    if (isPresent(version)) {
+    const known = present.get(contentOf(version));
+    if (known !== undefined) {
       tally.present += 1;
-      print(`${label}  is there${arrow(present.get(contentOf(version)))}`);
+      print(`${label}  is there${arrow(known)}`);
+    } else if (task.dryRun) await sayWhatWouldBe(task, label, version);
+    else {
+      const made = await make(task, label, version);
+      if (made === undefined) continue;
+      present.set(contentOf(version), made);
+      posted = version;
     }
-    if (first < 0 || index < first) continue;
-    if (task.dryRun) {
-      if (!isPresent(version)) await sayWhatWouldBe(task, label, version);
-      continue;
-    }
-    await makeWorkspace(task, place.workspace);
-    const made = await client.createLambdaVersion({ ...place, create: true, ...bodyOf(version) });
-    if (!isPresent(version)) report(task, label, made);
-    present.set(contentOf(version), made);
   }
-  if (!task.dryRun) await addTags(client, place, name, exported, present);
+  const there = all.findLast((version) => version.tags.includes(LATEST)) ?? all.at(-1);
+  const latest = tags.get(LATEST);
+  const wanted = latest === undefined ? there : contentIn(latest);
+  if (posted !== undefined && wanted !== undefined && contentOf(posted) !== contentOf(wanted)) {
+    // One that was refused has not come.
+    if (present.has(contentOf(wanted))) await client.createLambdaVersion({ ...place, ...bodyOf(wanted) });
+  }
+  await addTags(task, { place, name, tags }, wantedTags(exported, there), present);
 }
 
-async function versionsOf(client: Client, place: { workspace: string; queryLambda: string }) {
-  return client.listLambdaVersions(place).catch((error: unknown) => {
+interface Place {
+  workspace: string;
+  queryLambda: string;
+}
+
+/** What there is of a lambda before the import; nothing if there is none. `tags`: with their versions. */
+async function lambdaHere({ client, workspaces }: Task, place: Place) {
+  const versions = workspaces.has(place.workspace) ? await unlessMissing(client.listLambdaVersions(place)) : [];
+  const tags = versions.length === 0 ? [] : await unlessMissing(client.listLambdaTags(place));
+  return {
+    versions,
+    tags: new Map(tags.flatMap((tag) => (tag.version ? [[tag.tag_name ?? '', tag.version] as const] : []))),
+  };
+}
+
+async function unlessMissing<T>(list: Promise<T[]>): Promise<T[]> {
+  return list.catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'not_found') return [];
     throw error;
   });
+}
+
+/** Returns the version that was made; undefined where it is refused, which is said. */
+async function make(task: Task, label: string, version: ExportedVersion): Promise<QueryLambdaVersion | undefined> {
+  const { client, tally } = task;
+  const { workspace, name: queryLambda } = version;
+  try {
+    await makeWorkspace(task, workspace);
+    const made = await client.createLambdaVersion({ workspace, queryLambda, create: true, ...bodyOf(version) });
+    report(task, label, made);
+    return made;
+  } catch (error) {
+    sayRefused(tally, label, error);
+    return undefined;
+  }
+}
+
+/** Rethrows an error that is not about one lambda. */
+function sayRefused(tally: Task['tally'], label: string, error: unknown): void {
+  if (!(error instanceof ApiError) || !OF_ONE.has(error.code)) throw error;
+  tally.refused += 1;
+  print(`${label}  refused: ${error.message}`);
 }
 
 async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }: ExportedVersion): Promise<void> {
@@ -160,28 +205,37 @@ async function makeWorkspace({ client, workspaces }: Task, workspace: string): P
   }
 }
 
-/** Adds tags that are not there; one that is may have been moved since, and stays. */
+/** The tags of an export, each with its version. `latest`: the version that has that tag. */
+function wantedTags(exported: readonly ExportedVersion[], latest: ExportedVersion | undefined) {
+  const others = exported.flatMap((version) =>
+    version.tags.filter((tag) => tag !== LATEST).map((tag) => ({ tag, version })),
+  );
+  return latest === undefined ? others : [{ tag: LATEST, version: latest }, ...others];
+}
+
+/** Adds tags that are not there; one that is may have been moved since, and stays, which is said. */
 async function addTags(
-  client: Client,
-  place: { workspace: string; queryLambda: string },
-  lambda: string,
-  exported: readonly ExportedVersion[],
+  { client, dryRun, tally }: Task,
+  { place, name, tags }: { place: Place; name: string; tags: ReadonlyMap<string, QueryLambdaVersion> },
+  wanted: readonly { tag: string; version: ExportedVersion }[],
   present: ReadonlyMap<string, QueryLambdaVersion>,
 ): Promise<void> {
-  const wanted = exported.flatMap((version) => {
-    const here = present.get(contentOf(version))?.version ?? '';
-    return version.tags.filter((tag) => tag !== LATEST).map((tag) => ({ tag, here }));
-  });
-  if (wanted.length === 0) return;
-  const tags = new Map((await client.listLambdaTags(place)).map((tag) => [tag.tag_name, tag.version?.version]));
-  for (const { tag, here } of wanted) {
-    const at = tags.get(tag);
-    if (at === undefined) await client.tagLambdaVersion({ ...place, tag_name: tag, version: here });
-    print(`${lambda}  the tag "${tag}" ${at === undefined ? 'is new at' : 'stays at'} ${at ?? here}`);
+  for (const { tag, version } of wanted) {
+    const at = tags.get(tag)?.version;
+    const here = present.get(contentOf(version))?.version;
+    if (at !== undefined && at !== here) {
+      tally.tags += 1;
+      print(`${name}  the tag "${tag}" stays at ${at}; in the export it is at ${here ?? version.version ?? 'another'}`);
+    } else if (tag !== LATEST && at === undefined) {
+      // That of a version that was refused has no place.
+      if (!dryRun && here != null) await client.tagLambdaVersion({ ...place, tag_name: tag, version: here });
+      if (dryRun || here != null)
+        print(`${name}  the tag "${tag}" ${dryRun ? 'would be' : 'is'} new at ${here ?? version.version}`);
+    }
   }
 }
 
-function bodyOf({ description, query, defaults }: ExportedVersion) {
+function bodyOf({ description, query, defaults }: Content) {
   return { ...(description === undefined ? {} : { description }), sql: { query, default_parameters: defaults } };
 }
 

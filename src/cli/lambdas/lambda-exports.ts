@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../../contract/json/json.ts';
+import { LATEST } from '../../contract/lambdas.ts';
 import { PARAMETER_TYPES } from '../../contract/queries.ts';
 import { cut, messageOf } from '../../contract/text.ts';
 
@@ -32,6 +34,8 @@ const DEPTH_MAX = 16;
 /** How the hosted service's own command-line tool names the files of lambdas, and that of its settings. */
 const LAMBDA_FILE = '.lambda.json';
 const ROOT_FILE = 'rockset.config.json';
+/** What `colloquy export --all` writes. */
+const EXPORTED_FILE = 'lambdas.json';
 
 const Parameter = z.object({
   name: z.string().min(1),
@@ -55,7 +59,8 @@ const LambdaFile = z.object({
 
 /**
  * Reads an export of lambdas: a folder in which the hosted service's command-line tool keeps them (`*.lambda.json`, each
- * with a file of SQL), or a file with an answer of the API that lists lambdas, versions or tags, or has one. Throws
+ * with a file of SQL), that of `colloquy export --all`, or a file with an answer of the API that lists lambdas, versions or
+ * tags, or has one. Throws
  * `invalid_input` if it is neither.
  */
 export async function readLambdas(path: string): Promise<LambdaExport> {
@@ -68,9 +73,11 @@ export async function readLambdas(path: string): Promise<LambdaExport> {
 async function readFolder(path: string): Promise<LambdaExport> {
   const files = await lambdaFilesIn(path);
   if (files.length === 0) {
+    const exported = join(path, EXPORTED_FILE);
+    if (existsSync(exported)) return readAnswer(exported);
     throw new ApiError(
       'invalid_input',
-      `There is no file *${LAMBDA_FILE} in "${path}". Give the folder of the project, or a file with an answer of the API.`,
+      `There is no file *${LAMBDA_FILE} in "${path}", and no ${EXPORTED_FILE}. Give the folder of the project, or a file with an answer of the API.`,
     );
   }
   const root = await sourceRootOf(path);
@@ -87,8 +94,8 @@ async function readFolder(path: string): Promise<LambdaExport> {
 
 /** Below this folder the paths of lambdas are the names of their workspaces. */
 async function sourceRootOf(path: string): Promise<string> {
-  const text = await readText(join(path, ROOT_FILE)).catch(() => undefined);
-  const config = text === undefined ? undefined : parse(text);
+  const file = join(path, ROOT_FILE);
+  const config = existsSync(file) ? await readJson(file) : undefined;
   const root = isObject(config) ? config['source_root'] : undefined;
   return typeof root === 'string' ? resolve(path, root) : path;
 }
@@ -112,7 +119,7 @@ async function lambdaFilesIn(folder: string, depth = 0, found: string[] = []): P
 }
 
 async function readLambdaFile(root: string, file: string): Promise<ExportedVersion> {
-  const config = LambdaFile.parse(parse(await readText(file)));
+  const config = LambdaFile.parse(await readJson(file));
   const sqlFile = await realpath(resolve(dirname(file), config.sql_path));
   // Whoever made the export must not be able to have another file of this machine stored as a lambda.
   if (relative(await realpath(root), sqlFile).split(sep)[0] === '..') {
@@ -132,7 +139,7 @@ async function readLambdaFile(root: string, file: string): Promise<ExportedVersi
 }
 
 async function readAnswer(path: string): Promise<LambdaExport> {
-  const answer = parse(await readText(path));
+  const answer = await readJson(path);
   const data = isObject(answer) && answer['data'] !== undefined ? answer['data'] : answer;
   const dated: { at: string; version: ExportedVersion }[] = [];
   const unreadable: LambdaExport['unreadable'] = [];
@@ -163,7 +170,7 @@ function versionIn(entry: unknown): { what: unknown; tag?: string } {
   if (!isObject(entry)) return { what: entry };
   const { tag_name: tag, version, latest_version: latest } = entry;
   if (typeof tag === 'string' && isObject(version)) return { what: version, tag };
-  return { what: isObject(latest) ? latest : entry };
+  return isObject(latest) ? { what: latest, tag: LATEST } : { what: entry };
 }
 
 function contentOf(given: {
@@ -184,11 +191,12 @@ async function readText(path: string): Promise<string> {
   return (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
 }
 
-function parse(text: string): JsonValue {
+async function readJson(path: string): Promise<JsonValue> {
+  const text = await readText(path);
   try {
     return parseJson(text);
   } catch (error) {
-    throw new ApiError('invalid_input', `it is no JSON: ${reasonOf(error)}`);
+    throw new ApiError('invalid_input', `"${path}" is no JSON: ${reasonOf(error)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../../contract/trash.ts';
@@ -31,7 +32,8 @@ export async function listTrash(ctx: CallContext): Promise<TrashEntry[]> {
 }
 
 /**
- * Restores one entry. Nothing that exists is overwritten: documents whose `_id` exists again stay in the trash. Throws
+ * Restores one entry. Nothing that exists is overwritten: documents whose `_id` exists again stay in the trash, as do those
+ * past the retention. Throws
  * `not_found` for the entry or for what it belongs to, `already_exists` if the name is taken, and `dependent_resources`
  * while something else is done to the entry.
  */
@@ -48,8 +50,9 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
       workspace,
       name: nameOf(what),
       documents: what.kind === 'collection' ? await countOf(ctx, what.collection) : (restored?.docCount ?? null),
-      skipped: restored?.left.docCount ?? 0,
+      skipped: restored === undefined ? 0 : restored.left.docCount - restored.pastCount,
       skipped_ids: restored?.leftIds ?? [],
+      past_retention: restored?.pastCount ?? 0,
       ...(warnings.length === 0 ? {} : { warnings }),
     };
   });
@@ -171,7 +174,7 @@ async function restoreDocuments(
   workspace: string,
   { collection: name, table }: What<'documents'>,
 ): Promise<Restored & { warnings: string[] }> {
-  const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] };
+  const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [], pastCount: 0 };
   const news: FieldNews[] = [];
   for (;;) {
     const collection = collectionFor(ctx.catalog, workspace, name, table);
@@ -181,12 +184,21 @@ async function restoreDocuments(
     };
     const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => news.push(one));
     total.docCount += step.docCount;
-    Object.assign(total, { left: step.left, leftIds: step.leftIds });
+    Object.assign(total, { left: step.left, leftIds: step.leftIds, pastCount: step.pastCount });
     if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
     if (step.docCount === 0 || step.left.docCount === 0) {
-      return { ...total, warnings: fieldWarnings(ctx.catalog, collection, news) };
+      const warnings = [...fieldWarnings(ctx.catalog, collection, news), ...pastWarnings(collection, step.pastCount)];
+      return { ...total, warnings };
     }
   }
+}
+
+function pastWarnings({ workspace, name, retentionSecs }: CollectionRecord, pastCount: number): string[] {
+  if (pastCount === 0) return [];
+  const [stay, they] = pastCount === 1 ? ['stays', 'it is'] : ['stay', 'they are'];
+  return [
+    `${counted(pastCount, 'documents')} ${stay} in the trash: by the _event_time ${they} past the retention of ${collectionKey(workspace, name)} (${retentionSecs} seconds), so no query would see them before they are removed.`,
+  ];
 }
 
 /** Where to restore documents: the collection that they were in or, if it is gone for good, the one with its name. */

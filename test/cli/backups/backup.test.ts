@@ -260,6 +260,18 @@ describe('colloquy backup and restore', () => {
     expect(existsSync(join(dataDir, '_colloquy.duckdb'))).toBe(false);
     for (const name of moved) renameSync(join(aside ?? '', name), join(dataDir, name));
     expect(await count()).toBe(2);
+    // Killed behind them: an empty folder is left.
+    expect(existsSync(staged ?? '')).toBe(false);
+  });
+
+  test('nothing begins with other keys where a restore was killed behind the database', async () => {
+    expect((await run(['restore', sample])).code).toBe(0);
+    const [staged, aside] = ['restoring-x', 'before-restore-x'].map((name) => join(dataDir, name));
+    for (const path of [staged ?? '', aside ?? '']) mkdirSync(path);
+    renameSync(join(dataDir, 'admin.key'), join(staged ?? '', 'admin.key'));
+    const refused = await run(['call', 'list_collections']);
+    expect([refused.code, existsSync(join(dataDir, 'admin.key'))]).toEqual([1, false]);
+    expect(refused.stderr).toMatch(/has moved what was stored into "before-restore-x"/);
   });
 
   longTest('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {

@@ -172,13 +172,19 @@ describe('colloquy doctor', () => {
   });
 
   test('names what a killed restore has left', async () => {
-    mkdirSync(join(dataDir, 'restoring-20260101T000000000Z'), { recursive: true, mode: 0o700 });
+    const staged = join(dataDir, 'restoring-20260101T000000000Z');
+    mkdirSync(staged, { recursive: true, mode: 0o700 });
+    writeFileSync(join(staged, 'admin.key'), '');
     const left = async () => (await localFindings(dataDir)).filter(({ name }) => name === 'restore');
     expect(await left()).toMatchObject([
       { state: 'warn', remedy: expect.stringMatching(/nothing was changed by it: rm -r ".*restoring-2026/) },
     ]);
     mkdirSync(join(dataDir, 'before-restore-20260101T000000000Z'));
     expect(await left()).toMatchObject([{ remedy: expect.stringContaining('"before-restore-20260101T000000000Z"') }]);
+    // All is in its place: what is aside is older than what has been stored since.
+    rmSync(join(staged, 'admin.key'));
+    writeFileSync(join(dataDir, '_colloquy.duckdb'), '');
+    expect(await left()).toMatchObject([{ remedy: expect.stringMatching(/^Nothing is to be done: .*removes it\.$/) }]);
   });
 
   test('names the requests that ended the service', async () => {

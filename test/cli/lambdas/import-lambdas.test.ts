@@ -101,9 +101,17 @@ test('the versions of an answer are made from the oldest on, and latest is the n
   expect(stdout.match(/old\d {2}new as/g)).toEqual(['old1  new as', 'old2  new as', 'old3  new as']);
   const latest = () => call('execute_lambda_tag', { workspace: 'history', queryLambda: 'h', tag: 'latest' });
   expect(await latest()).toContain('[[3]]');
-  // What was made here since stays the latest.
+  // What was made here since stays the latest, also if other versions come.
   await call('create_lambda_version', { workspace: 'history', queryLambda: 'h', sql: { query: 'SELECT 9 AS n' } });
-  expect((await run(file)).stdout).toContain('1 lambda: 0 versions are new, 3 were there, 0 were refused.');
+  const more = write('more.json', { data: [version(5), version(4), version(1)] });
+  const stays = /^history\.h {2}the tag "latest" stays at [0-9a-f]{16}; in the export it is at /m;
+  const dry = await run(more, '--dry-run');
+  expect(dry.stdout).toMatch(new RegExp(`${stays.source}old5$`, 'm'));
+  const end = '1 was there, 0 were refused, 1 tag stays at another version than in the export.';
+  expect(dry.stdout).toContain(`1 lambda: 2 versions would be new, ${end}`);
+  const added = await run(more);
+  expect(added.stdout).toMatch(new RegExp(`${stays.source}[0-9a-f]{16}$`, 'm'));
+  expect(added.stdout).toContain(`1 lambda: 2 versions are new, ${end}`);
   expect(await latest()).toContain('[[9]]');
 });
 
@@ -117,8 +125,26 @@ test('the tags of an answer are added, and none is moved', async () => {
     ['the tag "prod" is new at', 'the tag "test" is new at'],
   ]);
   expect(stdout).toContain('1 lambda: 2 versions are new');
-  const moved = write('moved.json', [tagged('prod', two)]);
-  expect((await run(moved)).stdout).toContain('the tag "prod" stays at');
+  const moved = write('moved.json', [tagged('prod', two), tagged('next', two)]);
+  const at = async (tag: string) =>
+    /"version":"([0-9a-f]{16})"/.exec(
+      await call('get_lambda_tag', { workspace: 'history', queryLambda: 't', tag }),
+    )?.[1];
+  const stays = `the tag "prod" stays at ${await at('prod')}; in the export it is at ${await at('test')}`;
+  const end = '1 tag stays at another version than in the export.';
+  const dry = (await run(moved, '--dry-run')).stdout;
+  for (const text of [stays, end, 'the tag "next" would be new at']) expect(dry).toContain(text);
+  const done = (await run(moved)).stdout;
+  for (const text of [stays, end, 'the tag "next" is new at']) expect(done).toContain(text);
+});
+
+test('the latest version of a new lambda is that of the export, whichever was made last', async () => {
+  const [one, two] = [version(1, { name: 'back' }), version(2, { name: 'back' })];
+  const { stdout } = await run(write('all.json', [two, one, { tag_name: 'latest', version: one }]));
+  expect(stdout).toContain('1 lambda: 2 versions are new, 0 were there, 0 were refused.');
+  expect(await call('execute_lambda_tag', { workspace: 'history', queryLambda: 'back', tag: 'latest' })).toContain(
+    '[[1]]',
+  );
 });
 
 test('a list of lambdas has their latest versions', async () => {
@@ -134,9 +160,18 @@ test('a list of lambdas has their latest versions', async () => {
 });
 
 test.each([
-  ['a file that is no JSON', () => write('a.json', '{"data"'), /it is no JSON: /],
+  ['a file that is no JSON', () => write('a.json', '{"data"'), /a\.json" is no JSON: /],
   ['an answer without lambdas', () => write('b.json', { data: [] }), /There is no lambda in /],
-  ['a folder without lambdas', () => dirname(write('c/d.json', {})), /There is no file \*\.lambda\.json in /],
+  [
+    'a folder without lambdas',
+    () => dirname(write('c/d.json', {})),
+    /There is no file \*\.lambda\.json in .*, and no lambdas\.json\. /,
+  ],
+  [
+    'a project whose settings are no JSON',
+    () => dirname(write('rockset.config.json', '{') && write('ws.lambda.json', {})),
+    /rockset\.config\.json" is no JSON: /,
+  ],
   ['a path that is not there', () => join(folder, 'nothing'), /Cannot read .*ENOENT/],
 ])('%s is refused', async (_, make, why) => {
   const { code, stdout, stderr } = await run(make());

@@ -170,6 +170,17 @@ describe('conversion of parameters', () => {
     },
   );
 
+  test.each([
+    ['date', '2026-02-30', /There is no day 2026-02-30\.$/],
+    ['datetime', '2025-02-29T10:00:00', /There is no day 2025-02-29\.$/],
+    ['timestamp', '2026-13-01T00:00:00Z', /There is no day 2026-13-01\.$/],
+    ['date', '2026-2-30', /There is no day 2026-2-30\.$/],
+    ['date', 'today', /It takes a date as YYYY-MM-DD\.$/],
+    ['datetime', '2026-02-28T25:00:00', /It takes a date and time as /],
+  ])('says of %s %s what is wrong', (type, value, why) => {
+    expect(() => bindParameters(['when'], [{ name: 'when', type, value }])).toThrow(why);
+  });
+
   test('refuses an unknown type, listing the known ones', () => {
     expect(() => bindParameters(['a'], [{ name: 'a', type: 'uuid', value: 'x' }])).toThrow(
       /unknown type "uuid".*string, int/,

@@ -90,7 +90,7 @@ describe('documents in the trash', () => {
       seen.push(left);
       return leaving('k')(left);
     });
-    expect(restored).toEqual({ docCount: 4, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] });
+    expect(restored).toEqual({ docCount: 4, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [], pastCount: 0 });
     expect(seen).toEqual([restored.left]);
     expect(await documentsOf(ids)).toEqual(before);
     await reopen();
@@ -175,6 +175,32 @@ describe('documents in the trash', () => {
     },
   );
 
+  test.each(['r', 'other'])(
+    'stay in the trash and do not come back to %s where its retention would hide them',
+    async (to) => {
+      for (const [table, retentionSecs] of [
+        ['r', to === 'r' ? 3_600 : null],
+        ['other', 3_600],
+      ] as const)
+        await engine.commit([{ do: 'createCollection', table, workspace: 'commons', name: table, retentionSecs }]);
+      const at = (secsAgo: number) => BigInt(Date.now() - secsAgo * 1_000) * 1_000n;
+      const documents = [
+        doc('new', { v: 1 }, at(60)),
+        doc('soon', { v: 1 }, at(3_598)),
+        doc('taken', { v: 1 }, at(3_598)),
+      ];
+      await engine.addDocuments('r', documents);
+      await engine.deleteDocuments('r', ['new', 'soon', 'taken'], keep('k'));
+      await engine.addDocuments(to, [doc('taken', { v: 2 }, at(60))]);
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      const left = { docCount: 2 };
+      expect(await engine.restoreDocuments('k', to, leaving('k'))).toMatchObject({ docCount: 1, left });
+      const rest = await engine.restoreDocuments('k', to, leaving('k'));
+      expect(rest).toMatchObject({ docCount: 0, left, leftIds: ['taken'], pastCount: 1 });
+      expect(await engine.purge(to, Date.now())).toMatchObject({ docCount: 0 });
+    },
+  );
+
   test('come back at once to their own collection, and to another in steps', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `d${index}`);
     await engine.addDocuments(
@@ -206,7 +232,7 @@ describe('documents in the trash', () => {
     const text = 'x'.repeat(9 * 1024 * 1024);
     await engine.addDocuments('t', [doc('a', { text }), doc('b', { text }), doc('c', { text })]);
     await engine.deleteDocuments('t', ['a', 'b', 'c'], keep('k'));
-    expect(await engine.restoreDocuments('k', 'u', leaving('k'))).toMatchObject({ docCount: 2, leftIds: ['c'] });
+    expect(await engine.restoreDocuments('k', 'u', leaving('k'))).toMatchObject({ docCount: 2, left: { docCount: 1 } });
     expect(await engine.restoreDocuments('k', 'u', leaving('k'))).toMatchObject({ docCount: 1, leftIds: [] });
   });
 

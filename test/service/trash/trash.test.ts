@@ -91,6 +91,7 @@ describe('a collection in the trash', () => {
       documents: 2,
       skipped: 0,
       skipped_ids: [],
+      past_retention: 0,
     });
     const after = await ok('GET', path);
     const figures = { last_queried_ms: 0 };
@@ -228,6 +229,20 @@ describe('documents in the trash', () => {
     await create('docs');
     expect((await restore(documents.id)).body.data).toMatchObject({ documents: 1 });
     expect(await query('SELECT _id FROM docs')).toEqual([{ _id: 'a' }]);
+  });
+
+  it('stay there once they are past the retention, with a warning', async () => {
+    const soon = new Date(Date.now() - 3_597_000).toISOString();
+    await create('docs', [{ _id: 'soon', _event_time: soon }, { _id: 'new' }], { retention_secs: 3_600 });
+    await deleteDocs(['soon', 'new']);
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    const [{ id }] = await entries();
+    const { data } = (await restore(id)).body;
+    expect(data).toMatchObject({ documents: 1, skipped: 0, skipped_ids: [], past_retention: 1 });
+    expect(data.warnings.join()).toMatch(
+      /^1 document stays in the trash: .* past the retention of commons\.docs \(3600 s/,
+    );
+    expect(await entries()).toMatchObject([{ id, documents: 1, ids: ['soon'] }]);
   });
 
   it('do not include those that retention hides, nor those that did not exist', async () => {

@@ -212,8 +212,15 @@ function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   const shown = cut(text, SHOWN_MAX);
   throw new ApiError(
     'invalid_input',
-    `Parameter "${name}" of type "${type}" cannot have the value ${shown}. It takes ${conversion.expects}.`,
+    `Parameter "${name}" of type "${type}" cannot have the value ${shown}. ${noSuchDay(type, value) ?? `It takes ${conversion.expects}.`}`,
   );
+}
+
+/** What is wrong with a date that is written as one, and that no calendar has. */
+function noSuchDay(type: string, value: JsonValue): string | undefined {
+  const isDated = type === 'date' || type === 'datetime' || type === 'timestamp';
+  const day = isDated && typeof value === 'string' ? /^\s*(\d{4}-\d{1,2}-\d{1,2})(?!\d)/.exec(value)?.[1] : undefined;
+  return day === undefined || daysOf(day) !== undefined ? undefined : `There is no day ${day}.`;
 }
 
 /** Milliseconds of the year 2100, which as microseconds are of the first weeks of 1970: larger numbers may be meant. */

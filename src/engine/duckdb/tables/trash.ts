@@ -8,6 +8,7 @@ import { dataTable, storedShape, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
 import { conditionOf, type FoundRow, findDeleted, findRows, isVisible, LISTED, requireAll } from './find-rows.ts';
 import { documentOf, rowTexts } from './read-back.ts';
+import { oldestKeptMicros } from './retention.ts';
 
 /** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
@@ -67,23 +68,28 @@ export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; 
 }
 
 /**
- * Restores documents of a deletion whose ids no other document has, a step of them; returns their ids, and what is left.
- * One that is past the retention counts: a clock that is wrong may hide it for a while, and replaced it would be gone.
+ * Restores documents of a deletion that are within the retention and whose ids no other document has, a step of them; returns
+ * their ids, and what is left. Another one that is past the retention counts: a clock that is wrong may hide it for a while,
+ * and replaced it would be gone.
  */
 export async function restoreRows(
   sql: Sql,
   table: Table,
   trash: string,
   deletion: bigint,
-): Promise<{ ids: string[]; left: Kept; leftIds: string[] }> {
+): Promise<{ ids: string[]; left: Kept; leftIds: string[]; pastCount: number }> {
   const leftIds: string[] = [];
+  const oldest = oldestKeptMicros(table.retentionSecs);
+  let pastCount = 0;
   let restored: FoundRow[] = [];
   let after: string | undefined;
   while (restored.length === 0) {
     const deleted = await findDeleted(sql, table, deletion, { after, max: STEP_ROWS_MAX });
     const ids = deleted.map(({ id }) => id);
     const taken = new Set((await findRows(sql, table, ids)).map(({ id }) => id));
-    restored = deleted.filter(({ id }) => !taken.has(id));
+    const free = deleted.filter(({ id }) => !taken.has(id));
+    restored = free.filter(({ eventTimeMicros }) => oldest === null || eventTimeMicros >= oldest);
+    pastCount += free.length - restored.length;
     leftIds.push(...taken);
     after = ids.at(-1);
     if (deleted.length < STEP_ROWS_MAX) break;
@@ -95,6 +101,7 @@ export async function restoreRows(
     ids: restored.map(({ id }) => id),
     left: await keptOf(sql, table, deletion, docCount),
     leftIds: leftIds.sort(),
+    pastCount,
   };
 }
 
@@ -158,8 +165,8 @@ function isOf(deletion: bigint): string {
   return `${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT`;
 }
 /**
- * Some of the documents that are text in the trash whose ids the table does not have, exactly as they were; none: there
- * are no more.
+ * Some of the documents that are text in the trash, within the retention and with ids that the table does not have, exactly
+ * as they were; none: there are no more.
  */
 export async function readKept(sql: Sql, table: Table, trash: string): Promise<AcceptedDocument[]> {
   const [stored] = await sql('SELECT shape FROM "_meta"."trash" WHERE id = $1', trash);
@@ -170,7 +177,7 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
      WHERE trash = $1 AND ${opaqueText('id')} IN (
        SELECT id FROM (
          SELECT id, bytes, sum(bytes) OVER before AS upto
-         FROM "_meta"."trash_documents" WHERE trash = $1 AND NOT ${hasId(table)}
+         FROM "_meta"."trash_documents" WHERE trash = $1 AND NOT ${hasId(table)} AND NOT ${isPast(table)}
          WINDOW before AS (ORDER BY id ROWS UNBOUNDED PRECEDING) ORDER BY id LIMIT ${STEP_DOCUMENTS_MAX})
        WHERE upto - bytes < ${STEP_BYTES_MAX})`,
     trash,
@@ -198,9 +205,21 @@ export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]
   return left;
 }
 
-/** The ids of the documents in the trash under this name, in order, at most `max`. */
-export async function keptIds(sql: Sql, trash: string, max: number): Promise<string[]> {
-  const rows = await sql(`SELECT id FROM "_meta"."trash_documents" WHERE trash = $1 ORDER BY id LIMIT ${max}`, trash);
+/** Why documents that are text stay in the trash: ids that the table has, in order, at most `max`; how many others are past the retention. */
+export async function whyKept(sql: Sql, table: Table, trash: string, max: number) {
+  const [row] = await sql(
+    `SELECT count(*) FROM "_meta"."trash_documents" WHERE trash = $1 AND NOT ${hasId(table)} AND ${isPast(table)}`,
+    trash,
+  );
+  return { leftIds: await keptIds(sql, trash, max, hasId(table)), pastCount: Number(row?.[0]) };
+}
+
+/** The ids of the documents in the trash under this name that meet a condition, in order, at most `max`. */
+async function keptIds(sql: Sql, trash: string, max: number, condition = 'true'): Promise<string[]> {
+  const rows = await sql(
+    `SELECT id FROM "_meta"."trash_documents" WHERE trash = $1 AND ${condition} ORDER BY id LIMIT ${max}`,
+    trash,
+  );
   return rows.map(([id]) => String(id));
 }
 
@@ -220,4 +239,10 @@ export async function dropKept(sql: Sql, trash: readonly string[]): Promise<void
 /** SQL condition: the table has a document with the id `id`, which may be past the retention (see `restoreRows`). */
 function hasId(table: Table): string {
   return `(${opaqueText('id')} IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}))`;
+}
+
+/** SQL condition: a document with the time `event_time` is past the table's retention. */
+function isPast({ retentionSecs }: Table): string {
+  const oldest = oldestKeptMicros(retentionSecs);
+  return oldest === null ? 'false' : `(epoch_us(event_time) < ${oldest})`;
 }

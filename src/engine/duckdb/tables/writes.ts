@@ -33,7 +33,7 @@ import {
   storeText,
   type WritesContext,
 } from './store-documents.ts';
-import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
+import { forgetKept, keepDocuments, keptIn, readKept, restoreRows, storeKeptAsText, whyKept } from './trash.ts';
 import { createView } from './views.ts';
 
 /** The writing half of `Engine`, which documents each method. */
@@ -186,10 +186,15 @@ export function createWrites(context: WritesContext): Writes {
         if (inPlace !== undefined) return inPlace;
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
         const ids = documents.map((document) => document.id);
-        const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0, ids: [] }, leftIds: [] };
+        const restored: Restored = {
+          docCount: ids.length,
+          left: { docCount: 0, bytes: 0, ids: [] },
+          leftIds: [],
+          pastCount: 0,
+        };
         const finish = async (sql: Sql) => {
           restored.left = await forgetKept(sql, trash, ids);
-          restored.leftIds = await keptIds(sql, trash, LEFT_IDS_MAX);
+          Object.assign(restored, await whyKept(sql, table, trash, LEFT_IDS_MAX));
           await storeRecords(sql, after(restored.left));
         };
         if (ids.length === 0) await context.transaction(finish);
@@ -353,9 +358,9 @@ function restoreInPlace(
       await storeKeptAsText(sql, catalog.trashed.get(kept.table) ?? requireTable(catalog, kept.table), trash);
       return undefined;
     }
-    const { ids, left, leftIds } = await restoreRows(sql, table, trash, kept.deletion);
+    const { ids, left, leftIds, pastCount } = await restoreRows(sql, table, trash, kept.deletion);
     knownIds.add(table.id, ids);
     await storeRecords(sql, after(left));
-    return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX) };
+    return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX), pastCount };
   });
 }
