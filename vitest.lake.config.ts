@@ -10,9 +10,8 @@ export default defineConfig({
     // Of one file: how it is stored, or read beside the service.
     exclude: [
       'test/engine/storage/**',
-      'test/engine/tables/{copy,migrations,reshape,row-numbers}.test.ts',
-      'test/service/{clock,old-records,start}.test.ts',
-      'test/service/collections/reshaping.test.ts',
+      'test/engine/tables/{copy,row-numbers,stored-schema}.test.ts',
+      'test/service/{clock,start}.test.ts',
       'test/service/integrations/secrets.test.ts',
     ],
     globalSetup: ['test/lake/servers.ts'],

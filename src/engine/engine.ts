@@ -2,7 +2,7 @@ import type { JsonObject } from '../contract/json/json.ts';
 import type { Batches } from './batches.ts';
 import type { DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 import type { Expressions } from './expressions.ts';
-import type { OnFieldNews, TypeChange } from './field-news.ts';
+import type { OnFieldNews } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { Inspection, InspectRequest, QueryOutcome, QueryRequest } from './queries.ts';
 import type { RecordChange, StoredRecord, WriteOutcome } from './records.ts';
@@ -65,11 +65,6 @@ export interface Engine extends Expressions, Batches, Sharing {
 
   /** Applies all changes in one durable step, or none of them. */
   commit(changes: readonly Change[]): Promise<void>;
-
-  /** The tables of an earlier version whose columns may be others by the rules of this one. */
-  outdated(): string[];
-  /** Gives such a table the columns that its documents would have if they came now; it has all documents at every moment. */
-  reshape(table: string): Promise<TypeChange[]>;
 
   /**
    * Adds documents; one whose id exists replaces that document entirely, and of two with the same id in `documents` the

@@ -106,7 +106,7 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, b
     known = catalog.all('clock').get(SELF);
     doubt = known?.doubt ?? undefined;
     last = {
-      wallMs: known?.seenMs ?? lastChangeMs(catalog) ?? wallMs(),
+      wallMs: known?.seenMs ?? wallMs(),
       steadyMs: known?.steadyMs ?? 0,
       boot: known?.boot ?? '',
     };
@@ -181,13 +181,4 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, b
       await store();
     },
   };
-}
-
-/** When something was last changed, as far as data of an earlier version tells. */
-function lastChangeMs(catalog: Catalog): number | undefined {
-  const times = [
-    ...[...catalog.all('usage').values()].map((usage) => usage.lastUpdatedMs),
-    ...[...catalog.all('trash').values()].map(({ deletedAt }) => Date.parse(deletedAt)),
-  ].filter((time) => time > 0);
-  return times.length === 0 ? undefined : times.reduce((latest, time) => Math.max(latest, time));
 }

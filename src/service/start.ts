@@ -19,7 +19,6 @@ import { createBackups } from './backups/backups.ts';
 import { type Catalog, openCatalog } from './catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from './catalog/metadata.ts';
 import { createClock, type Watches } from './clock.ts';
-import { startReshaping } from './collections/reshaping.ts';
 import { startRetention } from './collections/retention.ts';
 import { createSelections } from './collections/selections.ts';
 import { openCompute } from './compute/compute.ts';
@@ -344,7 +343,6 @@ async function startOn(
     { engine, catalog, clock, usage, trash, log },
     options.purgeEveryMs ?? PURGE_EVERY_MS,
   );
-  const reshaping = startReshaping({ ...options, engine, catalog, backups, log });
   sources.start();
   lifecycle.ready();
   supervision.watch();
@@ -372,7 +370,6 @@ async function startOn(
     await pageServer.close();
     await sources.close();
     await retention.stop();
-    await reshaping.stop();
     results.stop();
     resultFiles.stop();
     collectionFiles.stop();

@@ -4,7 +4,7 @@ import { type Change, NOT_SHARED, type RecordsListener, type StoredRecord } from
 import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { createClock, type Watches } from '../../src/service/clock.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
-import { filesOf, startTestService, type TestService } from './harness.ts';
+import { startTestService, type TestService } from './harness.ts';
 
 const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
 const DAY_MS = 86_400_000;
@@ -150,24 +150,6 @@ test('what is deleted while the clock is behind stays as long as otherwise', asy
   await until(async () => (await beforeOf(on)) === null);
   await rounds();
   expect((await left(on)).trash).toBe(1);
-});
-
-test('data of an earlier version is judged by its last change', async () => {
-  const { set, watches } = clocks();
-  // Without a round that would store the time.
-  const on = await start({ watches, purgeEveryMs: DAY_MS });
-  await fill(on);
-  await on.stop();
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(filesOf(on.folder).databaseFile);
-  const connection = await instance.connect();
-  await connection.run(`DELETE FROM "_meta"."records" WHERE kind = 'clock'`);
-  connection.closeSync();
-  instance.closeSync();
-  set.aheadMs = YEAR_MS;
-  const later = await start({ watches }, on.folder);
-  await until(async () => (await beforeOf(later)) !== null);
-  expect((await left(later)).trash).toBe(1);
 });
 
 test('the clock is confirmed over the local socket only', async () => {

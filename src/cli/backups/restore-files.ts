@@ -6,7 +6,7 @@ import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
 import { messageOf } from '../../contract/text.ts';
 import { openEngine } from '../../engine/duckdb/open.ts';
 import { holdDatabase } from '../../engine/duckdb/storage/hold.ts';
-import { STORED_VERSION } from '../../engine/duckdb/tables/migrations.ts';
+import { otherVersion } from '../../engine/duckdb/tables/stored-schema.ts';
 import type { DataFolder } from '../../local/folder.ts';
 import { probe } from '../../local/probe.ts';
 import { takeSpawnLock } from '../../local/spawn.ts';
@@ -25,11 +25,15 @@ import { openCatalog, SCHEMA_VERSION } from '../../service/catalog/catalog.ts';
 
 /** Refuses a backup that this program cannot read. */
 export function checkVersions({ version, stored_version: stored, metadata_version: metadata, files }: Manifest): void {
-  if ((stored ?? 0) > STORED_VERSION || (metadata ?? 0) > SCHEMA_VERSION) {
+  if ((metadata ?? 0) > SCHEMA_VERSION) {
     throw new ApiError(
       'invalid_input',
-      `Cannot restore this backup: version ${version} made it, whose stored schema is newer than what this program (version ${VERSION}) knows. Update this program.`,
+      `Cannot restore this backup: version ${version} made it, whose metadata is newer than what this program (version ${VERSION}) knows. Install a newer colloquy.`,
     );
+  }
+  const why = stored === null ? undefined : otherVersion(stored);
+  if (why !== undefined) {
+    throw new ApiError('invalid_input', `Cannot restore this backup, which version ${version} made: ${why}`);
   }
   const database = files[0]?.name ?? '';
   const unknown = files.find(({ name }) => !name.startsWith(database) && !KEY_FILES.some((key) => key === name));

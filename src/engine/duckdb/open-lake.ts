@@ -21,8 +21,8 @@ import { SOUND_STATISTICS } from './lake/statistics.ts';
 import { type EngineOptions, partsOf } from './parts.ts';
 import { CATALOG, quoteName } from './sql/names.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
-import { migrate } from './tables/migrations.ts';
 import { RECORDS_LOCK } from './tables/store-documents.ts';
+import { createSchema } from './tables/stored-schema.ts';
 
 export type { LakeOptions, ObjectStore };
 
@@ -90,7 +90,7 @@ async function openOn(place: LakePlace, parts: EngineParts, { client, release, c
   const store = await locks.hold([OPENING], async () => {
     const opened = await LakeStore.open({ ...parts, place, client, node, held: () => locks.held(), fits });
     closing.push(() => opened.close());
-    await migrate((work) => opened.transaction(work));
+    await createSchema((work) => opened.transaction(work));
     await opened.transaction(async (sql) => {
       await sql(KEEPS_DOCUMENTS_IN_FILES);
       for (const option of FILES) await sql(option);

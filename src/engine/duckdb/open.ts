@@ -10,7 +10,7 @@ import { type EngineOptions, partsOf } from './parts.ts';
 import { FileStore } from './storage/file-store.ts';
 import { createCatalog, loadCatalog } from './tables/catalog.ts';
 import { copyStored, syncCopy } from './tables/copy.ts';
-import { migrate } from './tables/migrations.ts';
+import { createSchema } from './tables/stored-schema.ts';
 
 export interface OpenOptions extends EngineOptions {
   /** Path of the database file; it and its folder are created if they do not exist. */
@@ -53,7 +53,7 @@ async function openFile(file: string, parts: EngineParts): Promise<Engine> {
     limits,
     log,
     async load(transaction, isReadOnly) {
-      if (!isReadOnly) await migrate(transaction);
+      if (!isReadOnly) await createSchema(transaction);
       await loadCatalog(catalog, transaction);
     },
   });

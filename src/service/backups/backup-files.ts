@@ -11,20 +11,20 @@ export const MANIFEST = 'manifest.json';
 /** Names of the key files in a backup, whatever they are called in the data folder. */
 export const KEY_FILES = ['admin.key', 'secret.key'] as const;
 
-/** Counts from the engine; backups of earlier versions do not have those of the trash. */
+/** Counts from the engine. */
 const Counts = z.object({
   collections: z.number(),
   documents: z.number(),
   records: z.number(),
-  trashedCollections: z.number().optional(),
-  trashedDocuments: z.number().optional(),
-  deletedDocuments: z.number().optional(),
+  trashedCollections: z.number(),
+  trashedDocuments: z.number(),
+  deletedDocuments: z.number(),
 });
 export type Counts = z.infer<typeof Counts>;
 
 /** Counts to show: what can be queried, and what is in the trash. */
 export function liveCounts(counts: Counts): { collections: number; documents: number; trashedDocuments: number } {
-  const { trashedCollections = 0, trashedDocuments = 0, deletedDocuments = 0 } = counts;
+  const { trashedCollections, trashedDocuments, deletedDocuments } = counts;
   return {
     collections: counts.collections - trashedCollections,
     documents: counts.documents - trashedDocuments,

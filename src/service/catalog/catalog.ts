@@ -130,6 +130,9 @@ function apply(kinds: ReadonlyMap<string, Map<string, unknown>>, change: Change)
 
 class UnreadableRecord extends ApiError {
   constructor(kind: string, key: string, why: string) {
-    super('internal', `Cannot read the metadata record ${kind} "${key}": ${why}.`);
+    super(
+      'internal',
+      `Cannot read the metadata record ${kind} "${key}": ${why}. Unless it is damaged, a newer or a development version wrote it: open the data with that one.`,
+    );
   }
 }

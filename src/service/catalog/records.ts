@@ -109,13 +109,13 @@ const COLLECTION = z.object({
   clusteringKey: z.array(PartitionSpec),
   fieldSchemas: z.array(z.looseObject({})),
   encodingOptions: AnyObject.nullable(),
-  retentionSecs: z.int().nullable().default(null),
-  recognizeTimes: z.boolean().default(false),
-  eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
-  fieldMappings: z.array(FIELD_MAPPING).default([]),
+  retentionSecs: z.int().nullable(),
+  recognizeTimes: z.boolean(),
+  eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable(),
+  fieldMappings: z.array(FIELD_MAPPING),
   /** SQL that makes a document of each; never beside `fieldMappings`. */
-  fieldMappingQuery: z.object({ sql: z.string() }).nullable().default(null),
-  sources: z.array(SOURCE).default([]),
+  fieldMappingQuery: z.object({ sql: z.string() }).nullable(),
+  sources: z.array(SOURCE),
 });
 
 const LAMBDA = z.object({
@@ -143,7 +143,7 @@ const LAMBDA_VERSION = z.object({
   /** Why the SQL did not bind when that was last stored; null if it did. */
   unbound: z.string().nullable(),
   /** What that depends on, as it was then (`LambdaStates.basisOf`); null: not known. */
-  boundOn: z.string().nullable().default(null),
+  boundOn: z.string().nullable(),
   createdAt: z.string(),
   createdBy: z.string(),
 });
@@ -160,15 +160,13 @@ const USAGE = z.object({
   bytesOverwritten: z.number(),
   lastQueriedMs: z.number(),
   lastUpdatedMs: z.number(),
-  purgedDocCount: z.number().default(0),
+  purgedDocCount: z.number(),
   /** Estimated size as JSON text. */
-  purgedBytes: z.number().default(0),
+  purgedBytes: z.number(),
   /** By the condition of `fieldMappingQuery`. */
-  droppedDocCount: z.number().default(0),
+  droppedDocCount: z.number(),
   /** What loads of files told of their documents, the latest last; `where` is not true of so many documents. */
-  notes: z
-    .array(z.object({ at: z.string(), text: z.string(), where: z.string().optional(), count: z.number().default(0) }))
-    .default([]),
+  notes: z.array(z.object({ at: z.string(), text: z.string(), where: z.string().optional(), count: z.number() })),
   /** Documents that came from the text of the collection's file. */
   file: z
     .object({
@@ -178,8 +176,7 @@ const USAGE = z.object({
       refusedAt: z.string().nullable(),
       refusedWhy: z.string().nullable(),
     })
-    .nullable()
-    .default(null),
+    .nullable(),
 });
 
 /** What a trash entry restores. */
@@ -195,8 +192,8 @@ const TRASHED = z.discriminatedUnion('kind', [
     documents: z.int(),
     /** Estimated size as JSON text. */
     bytes: z.int(),
-    /** Some of them; of entries of earlier versions none. */
-    ids: z.array(z.string()).optional(),
+    /** Some of them. */
+    ids: z.array(z.string()),
   }),
   z.object({
     kind: z.literal('lambda'),
@@ -307,9 +304,9 @@ export const RECORDS = {
    */
   clock: z.object({
     seenMs: z.number(),
-    steadyMs: z.number().default(0),
-    boot: z.string().default(''),
-    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number(), heldMs: z.number().default(0) }).nullable(),
+    steadyMs: z.number(),
+    boot: z.string(),
+    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number(), heldMs: z.number() }).nullable(),
   }),
   /** By id: something deleted that can be restored. */
   trash: z.object({

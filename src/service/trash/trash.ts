@@ -364,7 +364,7 @@ async function toEntry(ctx: CallContext, id: string, record: TrashRecord): Promi
 }
 
 async function spaceOf(ctx: CallContext, what: TrashRecord['what']) {
-  if (what.kind === 'documents') return { documents: what.documents, ids: what.ids ?? [], bytes: what.bytes };
+  if (what.kind === 'documents') return { documents: what.documents, ids: what.ids, bytes: what.bytes };
   if (what.kind !== 'collection') return { documents: null, bytes: Buffer.byteLength(stringifyJson(what as never)) };
   // The table may have been removed meanwhile, and takes no space then.
   const stats = await ctx.engine.stats(what.collection.table).catch(() => undefined);

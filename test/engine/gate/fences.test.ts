@@ -55,6 +55,17 @@ describe('a lambda whose body is changed so that it can be stopped', () => {
     ]);
   });
 
+  test('names that only look like it are the author’s', async () => {
+    const sql = `FROM (SELECT 1 AS "stoppable_(1)", 2 AS "a""main.f(x)", 3 AS 'main.g(x)', length('main.h(x)'))`;
+    const { columns } = await fixture.queries.query({ sql });
+    expect(columns.map(({ name }) => name)).toEqual([
+      'stoppable_(1)',
+      'a"main.f(x)',
+      'main.g(x)',
+      `length('main.h(x)')`,
+    ]);
+  });
+
   test('about names of columns it stays as it is', async () => {
     const { columns } = await fixture.queries.query({ sql: 'SELECT COLUMNS(lambda c: length(c) < 5) FROM users' });
     expect(columns.map(({ name }) => name)).toEqual(['_id', 'name', 'age']);

@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
-import { FITS, NO_COLUMNS, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
-import type { Shape } from '../../../src/engine/duckdb/values/shape.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { isLong, isMore, MORE } from '../../long.ts';
 import { canonical } from '../documents.ts';
@@ -55,16 +53,6 @@ describe('columns', () => {
     expect(await rowsOf(engine, `SELECT _extra->>'City' FROM docs`)).toEqual([['2']]);
     const [stored] = await readBack(engine, 't', ['a']);
     expect(canonical(stored ?? null)).toEqual(canonical(fields));
-  });
-
-  test('of a table with a field _strays, from before that name was taken, are JSON where values disagree', () => {
-    const columns = new Map<string, Shape>([
-      ['n', 'int53'],
-      ['_Strays', 'string'],
-    ]);
-    const widening = widenTable({ ...NO_COLUMNS, columns });
-    expect(widening.add({ n: 'x', _Strays: 'y' })).toEqual(FITS);
-    expect(widening.result()).toMatchObject({ columns: new Map(columns).set('n', 'json'), strays: new Set() });
   });
 
   test('past 500 go to _extra, and nothing is lost', async () => {

@@ -43,7 +43,7 @@ test('the hash of an id is nothing that SQL can see, and no field is mistaken fo
   expect(await readBack(engine, 't', ['a'])).toEqual([{ _meta: 1, _META: 2, n: 3 }]);
 });
 
-test('the hash of an id is the one that earlier versions stored, with its highest bit set', async () => {
+test('the hash of an id is the one that is stored in files there are, with its highest bit set', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const reader = await connection.runAndReadAll(

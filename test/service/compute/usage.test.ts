@@ -15,6 +15,8 @@ const collection = {
   createdBy: 'a@example.org',
   sources: [],
   retentionSecs: null,
+  recognizeTimes: false,
+  eventTimeInfo: null,
   fieldMappings: [],
   fieldMappingQuery: null,
   clusteringKey: [],

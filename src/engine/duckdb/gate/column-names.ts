@@ -1,6 +1,7 @@
 import { isMark, wordOf } from '../sql/forms/edit.ts';
 import type { Statement } from '../sql/statement.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
+import { itemsIn } from '../sql/token-ranges.ts';
 import { isQuery, type Node, nodesIn, nodesOf, textOf } from '../sql/tree.ts';
 
 /**
@@ -94,15 +95,9 @@ export function itemsOf(list: TokenList): [first: number, last: number][] {
   at += 1;
   if (/^(?:distinct|all)$/.test(wordOf(list[at]))) at += 1;
   if (wordOf(list[at]) === 'on') at = next(list, at + 1);
-  const items: [number, number][] = [];
-  let first = at;
-  for (; at < list.length && !isEnd(list, at); at = next(list, at)) {
-    if (!isMark(list[at], ',')) continue;
-    items.push([first, at - 1]);
-    first = at + 1;
-  }
-  if (at > first) items.push([first, at - 1]);
-  return items;
+  let end = at;
+  while (end < list.length && !isEnd(list, end)) end = next(list, end);
+  return itemsIn(list, at, end).map(([first, behind]) => [first, behind - 1]);
 }
 
 function isEnd(list: TokenList, at: number): boolean {

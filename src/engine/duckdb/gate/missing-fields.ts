@@ -2,7 +2,7 @@ import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
 import { isMixed, mixedGroups } from '../sql/corrections/group-by-all.ts';
 import { hiddenAliases } from '../sql/corrections/hidden-alias.ts';
-import { type FieldsThere, foldName, ITEM, type NamedTable, quoteText } from '../sql/names.ts';
+import { type FieldsThere, fieldsAt, foldName, ITEM, type NamedTable, quoteText } from '../sql/names.ts';
 import { nameOfToken, pathBefore } from '../sql/paths.ts';
 import { sqlPath } from '../sql/references.ts';
 import type { Statement } from '../sql/statement.ts';
@@ -171,7 +171,7 @@ function quotedIn(text: string): string[] {
 
 function ofObject(message: string, key: string, list: TokenList, tables: readonly NamedTable[]): FieldsSaid {
   const found = placesOf(list, key).flatMap(({ at, path }) => {
-    const there = resolve(tables, path);
+    const there = fieldsAt(tables, path);
     const has = there?.fields.some(({ name }) => foldName(name) === foldName(key));
     return there === undefined || has || there.fields.length === 0 ? [] : [{ at, path: pathSql(path), there }];
   });
@@ -210,18 +210,6 @@ function placesOf(list: TokenList, key: string): { at: number; path: string[] }[
     const path = pathBefore(list, index - 1);
     return path.length === 0 ? [] : [{ at: token.start, path }];
   });
-}
-
-/** What a path names, whether or not it begins with the table. */
-function resolve(tables: readonly NamedTable[], path: readonly string[]): FieldsThere | undefined {
-  for (const from of [0, 1, 2]) {
-    if (from >= path.length) return undefined;
-    for (const table of tables) {
-      const there = table.fieldsIn?.(path.slice(from));
-      if (there !== undefined) return there;
-    }
-  }
-  return undefined;
 }
 
 function fieldList({ fields }: FieldsThere, key: string): string {
@@ -264,7 +252,7 @@ function ofObjects(message: string, list: TokenList, tables: readonly NamedTable
   let end = before === -1 ? first + 1 : before;
   while (before === -1 && list[end]?.text === '.') end += 2;
   const path = index === -1 || end <= 0 ? [] : pathBefore(list, end);
-  const there = path.length === 0 ? undefined : resolve(tables, path);
+  const there = path.length === 0 ? undefined : fieldsAt(tables, path);
   const field = there?.fields.find(({ type }) => type === 'VARCHAR') ?? there?.fields[0];
   if (there?.kind !== 'list' || field === undefined || value === undefined) return undefined;
   const name = pathSql(path);
@@ -310,7 +298,7 @@ function ofList(
   tables: readonly NamedTable[],
 ): FieldsSaid {
   const path = pathIn(expression);
-  const there = resolve(tables, path);
+  const there = fieldsAt(tables, path);
   const name = pathSql(path);
   const place = placesOf(body, field).find((one) => one.path.at(-1) === path.at(-1));
   if (there?.kind !== 'list') return { message, hint: ofText(name, path, field, tables), at: place?.at };

@@ -3,7 +3,6 @@ import type { ApiError } from '../../../contract/errors.ts';
 import { restFor } from '../../../contract/turns/turns.ts';
 import { makeMacros } from '../connections/macros.ts';
 import { createNames, type Names } from '../sql/names.ts';
-import { innerLooking } from '../sql/result-names.ts';
 import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
 import { PIVOT_UNLISTED, SCRIPT_INSTEAD, syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
@@ -17,8 +16,6 @@ import { toParseError, toQueryError } from './sql-errors.ts';
 export interface Opened {
   statement: Statement;
   passed: Passed;
-  /** Texts in it that look like internal names of the engine (`innerLooking`). */
-  innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know. */
   warnings: readonly string[];
   /** Version of the names that the gate saw. */
@@ -180,7 +177,5 @@ export async function admit(
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
   const warnings = [...readWarnings(passed.reads, passed.tables), ...passed.setOperations.warnings, ...passed.told];
-  await restFor(statement.body);
-  const innerNames = await innerLooking(passed.sql, passed.tree);
-  return { statement, passed, innerNames, warnings, namesVersion };
+  return { statement, passed, warnings, namesVersion };
 }

@@ -1,7 +1,7 @@
 import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { EXTRA_COLUMN, quoteText } from '../sql/names.ts';
 import { convert, toJson } from '../tables/alter.ts';
-import { hasOwnStrays, type TableShape, widenTable } from '../tables/columns.ts';
+import { type TableShape, widenTable } from '../tables/columns.ts';
 import { isShortDecimal, isTypedShape } from '../values/declared.ts';
 import { INTEGERS, isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
@@ -43,12 +43,11 @@ export function planRows(before: TableShape, columns: readonly RowColumn[], key:
   const extras: RowColumn[] = [];
   const strays = new Map<string, Member>();
   const strayed: RowColumn[] = [];
-  const isWithoutStrays = hasOwnStrays(before.columns);
   for (const column of columns) {
     if (extra.has(column.name)) extras.push(column);
     const held = shapes.get(column.name);
     if (extra.has(column.name) || held === undefined) continue;
-    const fit = fitColumn(column, held, isWithoutStrays);
+    const fit = fitColumn(column, held);
     shapes.set(column.name, fit.shape);
     targets.push([column.name, fit.value]);
     if (fit.fits !== undefined) conditions.push(`NOT coalesce(${fit.fits}, false)`);
@@ -134,9 +133,9 @@ export function withColumns(plan: RowsPlan, columns: readonly RowColumn[], shape
   return { ...plan, shape, targets };
 }
 
-function fitColumn(column: RowColumn, held: Shape, isWithoutStrays: boolean): Fit {
+function fitColumn(column: RowColumn, held: Shape): Fit {
   const { shape, sql, cell } = column;
-  if (cell?.mixed !== undefined) return fitMixed(column, cell, isWithoutStrays && held === 'null' ? 'string' : held);
+  if (cell?.mixed !== undefined) return fitMixed(column, cell, held);
   if (shape === 'null') return { shape: held, value: `CAST(NULL AS ${typeOf(held)})` };
   if (column.isUntyped === true) return asDocuments(held, sql);
   if (held === 'null') return { shape, value: sql };

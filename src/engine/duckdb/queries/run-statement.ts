@@ -82,7 +82,7 @@ async function runPrepared(
 ): Promise<ReadRows> {
   const { values, keeperOf, waitsToStart = false } = reading;
   const result = await begin(prepared, values, waitsToStart);
-  const ofEngine = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
+  const ofEngine = resultNames(result.columnNames(), opened.passed.sql, opened.passed.tables);
   const names = withColumnNames(ofEngine, opened.passed.columnNames, opened.passed.plain?.added ? 1 : 0);
   const shown = opened.statement.explain === '' ? shownIn(opened.passed.plain, result.columnNames()) : undefined;
   const caps = { ...reading.caps, names, shown };

@@ -10,6 +10,7 @@ import { foldName, quoteName } from '../sql/names.ts';
 import { nameOfToken } from '../sql/paths.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
+import { itemsIn, type Range } from '../sql/token-ranges.ts';
 import { isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 import { checkBinding, compile, inStruct } from './compiled.ts';
 import { type FieldRead, fieldOf, fieldsIn, isTimeNow } from './transform-fields.ts';
@@ -40,9 +41,6 @@ interface Reading {
   /** What stands in the text instead of each field, by its first token. */
   fields: Map<number, { last: number; place: number }>;
 }
-
-/** From the first token to before the second. */
-type Range = readonly [from: number, to: number];
 
 const parameterOf = (place: number) => `p${place}`;
 
@@ -175,21 +173,6 @@ function takenApart(reading: Reading): Transform {
     outputs,
     condition: shape.condition === undefined ? null : conditionIn(reading, table),
   };
-}
-
-/** The ranges between commas outside all brackets. */
-function itemsIn(list: TokenList, from: number, to: number): Range[] {
-  const ranges: Range[] = [];
-  let start = from;
-  for (let at = from; at < to; at++) {
-    if (list[at]?.kind !== 'punctuation') continue;
-    if (isMark(list[at], ',')) {
-      ranges.push([start, at]);
-      start = at + 1;
-    } else at = Math.max(at, list.closeOf(at));
-  }
-  // The engine allows a comma behind the last one.
-  return start < to ? [...ranges, [start, to]] : ranges;
 }
 
 function outputOf(reading: Reading, item: Node, range: Range, index: number): TransformOutput {

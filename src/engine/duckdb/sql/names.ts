@@ -143,6 +143,17 @@ export function quoteText(text: string): string {
   return inQuotes(text, "'");
 }
 
+/** The fields of what a path names, with or without what its collection is called before it. */
+export function fieldsAt(tables: readonly NamedTable[], path: readonly string[]): FieldsThere | undefined {
+  for (const from of [0, 1, 2].slice(0, path.length)) {
+    for (const table of tables) {
+      const there = table.fieldsIn?.(path.slice(from));
+      if (there !== undefined) return there;
+    }
+  }
+  return undefined;
+}
+
 /** `trashed` are the collections in the trash, at any time. */
 export function createNames(
   trashed: Pick<ReadonlyMap<string, Pick<NamedTable, 'workspace' | 'name'>>, 'values'> = new Map(),

@@ -1,6 +1,7 @@
 import type { ReadRows } from '../../queries.ts';
 import { isMark, wordOf } from './forms/edit.ts';
 import { type TokenList, tokenList } from './token-list.ts';
+import { conditionsIn, topLevel } from './token-ranges.ts';
 
 /*
  * Which rows a statement of one SELECT over one table reads, as its text says: so that what is told of values can be asked of
@@ -22,7 +23,9 @@ export function readRows(sql: string): ReadRows | undefined {
   const where = words.indexOf('where', from);
   if (select !== 0 || from === undefined || words[from] !== 'from' || more.length > 0 || where === -1) return undefined;
   if (!isTop(list, from) || !isTable(list, from + 1, where)) return undefined;
-  const end = topLevel(list, where + 1).find((at) => BEHIND_WHERE.test(words[at] ?? '') || isMark(list[at], ';'));
+  const end = topLevel(list, where + 1, list.length).find(
+    (at) => BEHIND_WHERE.test(words[at] ?? '') || isMark(list[at], ';'),
+  );
   return { from: textIn(sql, list, from + 1, where), where: textIn(sql, list, where + 1, end ?? list.length) };
 }
 
@@ -32,19 +35,8 @@ export function rowsWithoutTries(sql: string): string | undefined {
   if (from === undefined || where === undefined || CHANGES.test(where)) return undefined;
   const aliases = aliasesIn(sql);
   const list = tokenList(where);
-  const top = topLevel(list, 0);
-  if (top.some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
-  let isBetween = false;
-  const ands = top.filter((at) => {
-    const word = wordOf(list[at]);
-    if (word === 'between') isBetween = true;
-    if (word !== 'and') return false;
-    const isOwn = !isBetween;
-    isBetween = false;
-    return isOwn;
-  });
-  const parts = [-1, ...ands].map((at, index) => ({ from: at + 1, to: ands[index] ?? list.length }));
-  const kept = parts.flatMap(({ from: first, to }) => {
+  if (topLevel(list, 0, list.length).some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
+  const kept = conditionsIn(list, 0, list.length).flatMap(([first, to]) => {
     const text = textIn(where, list, first, to);
     const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
     const hasAlias = list.slice(first, to).some((one) => aliases.has(one.text.toLowerCase()));
@@ -56,7 +48,7 @@ export function rowsWithoutTries(sql: string): string | undefined {
 /** What the items of a select list are called, in lower case: WHERE may name these. */
 function aliasesIn(sql: string): Set<string> {
   const list = tokenList(sql);
-  const top = topLevel(list, 0);
+  const top = topLevel(list, 0, list.length);
   const names = top.flatMap((at, index) => {
     const next = list[top[index + 1] ?? -1];
     const isEnd = isMark(next, ',') || wordOf(next) === 'from';
@@ -74,14 +66,7 @@ function isTable(list: TokenList, from: number, to: number): boolean {
   return some.length > 0 && some.every((one) => one.kind === 'word' || one.kind === 'quoted' || isMark(one, '.'));
 }
 
-/** Indexes of the tokens from one on that are in no bracket that opens behind it. */
-function topLevel(list: TokenList, from: number): number[] {
-  const found: number[] = [];
-  for (let at = from; at < list.length; at = Math.max(at, list.closeOf(at)) + 1) found.push(at);
-  return found;
-}
-
-const isTop = (list: TokenList, at: number) => topLevel(list, 0).includes(at);
+const isTop = (list: TokenList, at: number) => topLevel(list, 0, list.length).includes(at);
 
 /** The text from one token to before another. */
 function textIn(sql: string, list: TokenList, from: number, to: number): string {

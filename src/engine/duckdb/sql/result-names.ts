@@ -1,9 +1,7 @@
-import { createPace } from '../../../contract/turns/turns.ts';
 import { VALUES_OF } from './compat.ts';
 import { OFFSET, STOPPABLE } from './guards.ts';
 import { type NamedTable, quoteName } from './names.ts';
 import { tokens } from './tokens.ts';
-import { nodesIn } from './tree.ts';
 
 /**
  * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
@@ -62,32 +60,19 @@ function isInnerLooking(text: string): boolean {
   return INNER.some((inner) => text.includes(inner));
 }
 
-/** The texts of a statement that `asWritten` would change: a column with such a name got it from the caller. */
-export async function innerLooking(sql: string, tree: unknown): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  if (!isInnerLooking(sql)) return found;
-  const pace = createPace();
-  for (const node of nodesIn(tree)) {
-    for (const text of Object.values(node).flat()) {
-      if (typeof text === 'string' && asWritten(text) !== text) found.add(text);
-    }
-    const turn = pace();
-    if (turn !== undefined) await turn;
-  }
-  return found;
-}
-
 /**
- * Names of a result's columns: those given by the caller and the collections unchanged, the engine's own as written.
+ * Names of a result's columns: those given by the caller, in `sql`, and by the collections unchanged, the engine's own as
+ * written.
  */
-export function resultNames(
-  names: readonly string[],
-  innerNames: ReadonlySet<string>,
-  tables: readonly NamedTable[],
-): readonly string[] {
+export function resultNames(names: readonly string[], sql: string, tables: readonly NamedTable[]): readonly string[] {
   const written = names.map(asWritten);
   if (names.every((name, index) => name === written[index])) return names;
-  const given = new Set([...innerNames, ...tables.flatMap((table) => table.columns())]);
+  // A name that looks like the engine's own has to be quoted.
+  const given = new Set(tables.flatMap((table) => table.columns()));
+  for (const { kind, text } of tokens(sql)) {
+    const quote = text[0] ?? '';
+    if (kind === 'quoted' || kind === 'string') given.add(text.slice(1, -1).replaceAll(quote + quote, quote));
+  }
   return names.map((name, index) => (given.has(name) ? name : (written[index] ?? name)));
 }
 

@@ -7,12 +7,8 @@ import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, wide
 import { computedTimeIn } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 
-/** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */
-export const TABLE_FORM = 2;
-
 /** The columns of a collection's table. */
 export interface TableShape {
-  readonly form: number;
   /** By field name, in the order the fields were first seen. */
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
@@ -38,7 +34,6 @@ export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, HASH_COLUMN]);
 
 export const NO_COLUMNS: TableShape = {
-  form: TABLE_FORM,
   columns: new Map(),
   extra: false,
   times: false,
@@ -99,11 +94,6 @@ export interface Retyped {
   retyped: readonly string[];
 }
 
-/** A field that had this name before it was reserved keeps its column: then there is none for strays. */
-export function hasOwnStrays(columns: ReadonlyMap<string, Shape>): boolean {
-  return [...columns.keys()].some((name) => foldName(name) === STRAYS_COLUMN);
-}
-
 /** What storing a document takes beside its columns. */
 export interface Fitting {
   /** Keys whose values go to `_extra`. */
@@ -126,9 +116,9 @@ export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
-  const intake: Intake | undefined = hasOwnStrays(columns) ? undefined : { misfits: 0, times: table.times };
+  const intake: Intake = { misfits: 0, times: table.times };
   const strays = new Set(table.strays);
-  const { times, form } = table;
+  const { times } = table;
   let { extra } = table;
   let changes = 0;
 
@@ -138,7 +128,7 @@ export function widenTable(table: TableShape): TableWidening {
   return {
     add(fields, declared) {
       let extraKeys: string[] | undefined;
-      const count = intake?.misfits ?? 0;
+      const count = intake.misfits;
       for (const key of Object.keys(fields)) {
         const before = columns.get(key);
         if (before === undefined && !canAdd(key)) {
@@ -150,12 +140,12 @@ export function widenTable(table: TableShape): TableWidening {
           }
           continue;
         }
-        const already = intake?.misfits ?? 0;
+        const already = intake.misfits;
         const type = declared?.get(key);
         if (type === 'datetime') fields[key] = computedTimeIn(fields[key] ?? null, before);
-        if (intake !== undefined) intake.declared = type;
+        intake.declared = type;
         const after = widen(before ?? 'null', fields[key], intake);
-        if (intake !== undefined && intake.misfits > already && !strays.has(key)) {
+        if (intake.misfits > already && !strays.has(key)) {
           strays.add(key);
           changes += 1;
         }
@@ -168,22 +158,25 @@ export function widenTable(table: TableShape): TableWidening {
         extra = true;
         changes += 1;
       }
-      const hasStrays = intake !== undefined && intake.misfits > count;
+      const hasStrays = intake.misfits > count;
       return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
-    result: () => (changes > 0 ? { form, columns, extra, times, strays, spellings } : table),
+    result: () => (changes > 0 ? { columns, extra, times, strays, spellings } : table),
     get changes() {
       return changes;
     },
   };
 }
 
+/** Of the rules by which documents became the columns of a stored shape, for versions that have others. */
+const FORM = 2;
+
 /** A table's shape as JSON, to be stored. */
 export function tableShapeToJson(table: TableShape): JsonObject {
   const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
   const [spellings, strays] = [[...(table.spellings ?? [])], [...table.strays]];
   return {
-    form: table.form,
+    form: FORM,
     columns,
     extra: table.extra,
     ...(table.times ? { times: true } : {}),
@@ -195,9 +188,8 @@ export function tableShapeToJson(table: TableShape): JsonObject {
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  const { form, columns, extra, times, strays, spellings } = json;
+  const { columns, extra, times, strays, spellings } = json;
   return {
-    form: typeof form === 'number' ? form : 1,
     columns: fieldsFromJson(columns),
     extra: extra === true,
     times: times === true,

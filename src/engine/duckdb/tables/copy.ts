@@ -7,7 +7,7 @@ import { LOG_SUFFIXES } from '../storage/log-check.ts';
 import { MERGING_SUFFIX } from '../storage/log-marks.ts';
 import { dataTable } from './catalog.ts';
 import { IS_LIVE } from './columns.ts';
-import { STORED_VERSION } from './migrations.ts';
+import { STORED_VERSION } from './stored-schema.ts';
 
 /** How much is copied between two checks whether the copy is still wanted. */
 const PIECE_BYTES = 4 * 1024 * 1024;

@@ -15,7 +15,7 @@ import {
   toMap,
 } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { hasOwnStrays, type Retyped, type TableShape } from './columns.ts';
+import type { Retyped, TableShape } from './columns.ts';
 import { NO_VALUES, prevailing } from './majority.ts';
 import { fieldSql, storedAt } from './stored-values.ts';
 
@@ -135,9 +135,8 @@ function unlisted({ values }: MapShape): MapShape {
 function putMap({ shape, retyped }: Retyped, path: Path, object: ObjectShape, found: MapShape): Retyped {
   const column = String(path[0]);
   const map = shape.strays.has(column) ? unlisted(found) : found;
-  const exact = hasOwnStrays(shape.columns) ? toMap(object) : undefined;
-  const columns = withShape(shape.columns, path, exact ?? map);
-  if (exact !== undefined || fitsAll(object, map)) return { shape: { ...shape, columns }, retyped };
+  const columns = withShape(shape.columns, path, map);
+  if (fitsAll(object, map)) return { shape: { ...shape, columns }, retyped };
   const strays = new Set([...shape.strays, column]);
   return { shape: { ...shape, columns, strays }, retyped: [...new Set([...retyped, column])] };
 }
@@ -173,21 +172,6 @@ export async function withMaps(
 async function isTooLarge(read: Transaction, table: Table, { fields }: ObjectShape): Promise<boolean> {
   const [row] = await read((sql) => sql(`SELECT count(*) FROM ${dataTable(table.id)}`));
   return Number(row?.[0] ?? 0) * fields.size > CELLS_MAX;
-}
-
-/** The same for a table as it is: every struct is looked at in its documents. */
-export async function withStoredMaps(read: Transaction, table: Table): Promise<Retyped> {
-  let mapped: Retyped = { shape: table.shape, retyped: [] };
-  for (const { path, to } of changedIn(undefined, { fields: table.shape.columns })) {
-    const object = shapeAt(mapped.shape.columns, path);
-    if (object === undefined || !isObjectShape(object) || !isObjectShape(to)) continue;
-    const map = mapOf(object);
-    if (map === undefined) continue;
-    const { objects, keys } = await read((sql) => countStored(sql, table, path, to));
-    if (objects === 0 || (!isObjectShape(map.values) && keys > objects * to.fields.size * SHARE_MAX)) continue;
-    if (!(await isTooLarge(read, table, to))) mapped = putMap(mapped, path, object, map);
-  }
-  return mapped;
 }
 
 const NONE: Counts = { objects: 0, keys: 0 };

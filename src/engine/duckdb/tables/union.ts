@@ -1,6 +1,6 @@
 import { foldName } from '../sql/names.ts';
 import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
-import { hasOwnStrays, TABLE_FORM, type TableShape } from './columns.ts';
+import type { TableShape } from './columns.ts';
 
 /**
  * The combined columns of several tables: columns of the same name (ignoring case) get the type that holds the values
@@ -18,8 +18,8 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
       columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
     }
   }
-  const strays = new Set(hasOwnStrays(columns) ? [] : tables.flatMap((table) => [...table.strays]));
-  return { columns, extra: tables.some(({ extra }) => extra), times: false, strays, form: TABLE_FORM };
+  const strays = new Set(tables.flatMap((table) => [...table.strays]));
+  return { columns, extra: tables.some(({ extra }) => extra), times: false, strays };
 }
 
 /** The columns of a union with times only where all tables spell them alike; JSON stands for what is shown as it is. */

@@ -8,31 +8,20 @@ import type {
   TextOutcome,
   WriteOutcome,
 } from '../../engine.ts';
-import type { TypeChange } from '../../field-news.ts';
 import type { Sql } from '../connections/store.ts';
 import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { acceptDocuments, outcomesOf } from './accept.ts';
-import { putTable, requireTable, type Table, tableOf } from './catalog.ts';
+import { requireTable, type Table } from './catalog.ts';
 import { changeAll } from './change.ts';
-import type { Retyped, TableShape } from './columns.ts';
-import { typeChanges } from './field-news.ts';
+import type { TableShape } from './columns.ts';
 import { deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { createJoined } from './joined.ts';
-import { withStoredMaps } from './maps.ts';
 import { markSql, withMarks } from './marks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { type StoreRecords, storeRecord } from './records.ts';
-import { isOutdated, reshapedJson } from './reshape.ts';
 import { storable, storeBatch, storeBatchLines, storeBatchRows, storeBatchText } from './store-batch.ts';
-import {
-  alterTable,
-  METADATA_LOCK,
-  RECORDS_LOCK,
-  storeDocuments,
-  storeText,
-  type WritesContext,
-} from './store-documents.ts';
+import { METADATA_LOCK, RECORDS_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIn, readKept, restoreRows, storeKeptAsText, whyKept } from './trash.ts';
 import { createView } from './views.ts';
 
@@ -47,8 +36,6 @@ export type Writes = Pick<
   | 'restoreDocuments'
   | 'changeDocuments'
   | 'purge'
-  | 'outdated'
-  | 'reshape'
 >;
 
 /** How many of the documents that could not be restored are named. */
@@ -207,10 +194,6 @@ export function createWrites(context: WritesContext): Writes {
       return ids.length <= JOINED_MAX ? changes.add(id, changed) : withTable(id, changeOne(changed));
     },
 
-    outdated: () => [...catalog.tables.values()].filter(({ shape }) => isOutdated(shape)).map(({ id }) => id),
-
-    reshape: (id) => withTable(id, (table) => reshapeTable(context, table)),
-
     purge: (id, nowMs) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table, nowMs))),
   };
 }
@@ -293,27 +276,6 @@ async function changeTogether(
     return one === undefined ? document : one.change(document, one.index);
   });
   return outcomes && some.map((one) => outcomes.splice(0, one.ids.length));
-}
-
-/** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
-async function reshapeTable(context: WritesContext, table: Table): Promise<TypeChange[]> {
-  const { catalog, locks, transaction } = context;
-  if (!isOutdated(table.shape)) return [];
-  const apply = async (before: Table, { shape, retyped }: Retyped) => {
-    if (shape === before.shape) return before;
-    return await locks.hold([METADATA_LOCK], async () => {
-      const after = tableOf(before, shape);
-      await transaction((sql) => alterTable(sql, context, before, { after, retyped }));
-      putTable(catalog, after);
-      return after;
-    });
-  };
-  const mapped = await apply(table, await withStoredMaps(transaction, table));
-  const reshaped = await reshapedJson(transaction, mapped);
-  const typed = await apply(mapped, reshaped);
-  // What was JSON may be alike now.
-  const after = reshaped.retyped.length === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
-  return typeChanges(table.shape, after.shape);
 }
 
 /** Moves the visible documents with these ids to the trash; returns their number. */

@@ -8,11 +8,12 @@ import { objectValue } from '../object-values.ts';
 import { pathStart } from '../paths.ts';
 import { OBJECT_NO_MAP, typeAsMap } from '../text-arguments.ts';
 import type { TokenList } from '../token-list.ts';
+import type { Range } from '../token-ranges.ts';
 import { tokens } from '../tokens.ts';
 import { isNumberType } from '../type-kinds.ts';
 import { castAt } from './casts.ts';
 import { epochCall, unitOf } from './epochs.ts';
-import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
+import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
 
 /** Calls of functions that are called otherwise here, and casts that are missing. */
 

@@ -1,7 +1,8 @@
 import { isMark, wordOf } from '../forms/edit.ts';
 import { nameOfToken, pathStart } from '../paths.ts';
 import { type TokenList, tokenList } from '../token-list.ts';
-import { type Faulty, type Range, textOf } from './faulty.ts';
+import type { Range } from '../token-ranges.ts';
+import { type Faulty, textOf } from './faulty.ts';
 
 /** A cast of an expression. */
 export interface Cast {

@@ -3,7 +3,8 @@ import { isMark, wordOf } from '../forms/edit.ts';
 import { AGGREGATES } from '../functions.ts';
 import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
-import { type Correct, type Faulty, instead, type Range, textOf } from './faulty.ts';
+import { conditionsIn, type Range, topLevel } from '../token-ranges.ts';
+import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
 
 /** Clauses of a SELECT that are missing, or hold what belongs into another one. */
 
@@ -168,21 +169,8 @@ const moved: Correct = (faulty) => {
 
 /** The conditions that a WHERE joins by AND; none if it has an OR. */
 function conditionsOf(list: TokenList, { start, end }: Clause): Range[] {
-  const found: Range[] = [];
-  let from = start + 1;
-  let isBetween = false;
-  for (let index = from; index < end; index = list.closeOf(index) + 1) {
-    const word = wordOf(list[index]);
-    if (word === 'or') return [];
-    if (word === 'between') isBetween = true;
-    if (word !== 'and') continue;
-    if (!isBetween) {
-      found.push([from, index]);
-      from = index + 1;
-    }
-    isBetween = false;
-  }
-  return [...found, [from, end]];
+  const hasOr = topLevel(list, start + 1, end).some((at) => wordOf(list[at]) === 'or');
+  return hasOr ? [] : conditionsIn(list, start + 1, end);
 }
 
 /** The name that SELECT gives to what is at a token. */

@@ -42,6 +42,3 @@ export function textOf({ sql, list }: Pick<Faulty, 'sql' | 'list'>, first: numbe
 export function instead({ list }: Pick<Faulty, 'list'>, first: number, end: number, text: string): Edit {
   return { start: list[first]?.start ?? 0, end: list[end - 1]?.end ?? 0, text };
 }
-
-/** From a token up to another. */
-export type Range = [start: number, end: number];

@@ -4,8 +4,9 @@ import { foldName } from '../names.ts';
 import { nameOfToken } from '../paths.ts';
 import { isReserved } from '../syntax-hints.ts';
 import type { TokenList } from '../token-list.ts';
+import { itemsIn, type Range } from '../token-ranges.ts';
 import { clausesAround } from './clauses.ts';
-import { type Correct, instead, type Range } from './faulty.ts';
+import { type Correct, instead } from './faulty.ts';
 
 /** A GROUP BY ALL that fails, as items of its SELECT have a column beside an aggregate. */
 export interface MixedGroups {
@@ -25,7 +26,7 @@ export function mixedGroups(sql: string, list: TokenList, names: readonly string
     const isAll = wordOf(list[group]) === 'group' && wordOf(list[group + 2]) === 'all';
     const select = isAll ? clausesAround(list, group).find(({ word }) => word === 'select') : undefined;
     if (select === undefined) continue;
-    const items = itemsOf(list, select.start + 1, select.end);
+    const items = itemsIn(list, select.start + 1, select.end);
     const read = items.map((item) => readItem(list, item, known));
     const columns = read.flatMap((item) => (item.hasAggregate ? item.columns : []));
     const [first] = columns;
@@ -38,18 +39,6 @@ export function mixedGroups(sql: string, list: TokenList, names: readonly string
     return { all: group + 2, at: first[0], column: textOf(first), groups };
   }
   return undefined;
-}
-
-/** The items of a list between two tokens. */
-export function itemsOf(list: TokenList, start: number, end: number): Range[] {
-  const items: Range[] = [];
-  let from = start;
-  for (let index = start; index < end; index = list.closeOf(index) + 1) {
-    if (!isMark(list[index], ',')) continue;
-    items.push([from, index]);
-    from = index + 1;
-  }
-  return from < end ? [...items, [from, end]] : items;
 }
 
 /** Whether an item calls an aggregate, and the columns that it reads outside of these. */

@@ -2,9 +2,9 @@ import { isMark, wordOf } from '../forms/edit.ts';
 import { foldName } from '../names.ts';
 import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
+import { itemsIn } from '../token-ranges.ts';
 import { clausesAround } from './clauses.ts';
 import { type Correct, instead } from './faulty.ts';
-import { itemsOf } from './group-by-all.ts';
 
 /** An item of a GROUP BY that was meant for one of SELECT, and names a field, which the engine takes. */
 export interface HiddenAlias {
@@ -27,11 +27,11 @@ export function hiddenAliases(said: string, list: TokenList, names: readonly str
     const clauses = clausesAround(list, index);
     const [select, group] = ['select', 'group'].map((clause) => clauses.find(({ word }) => word === clause));
     if (select === undefined || group?.start !== index) return [];
-    const items = itemsOf(list, select.start + 1, select.end);
+    const items = itemsIn(list, select.start + 1, select.end);
     // Behind a star the number of an item is not known.
     if (items.some(([start, end]) => isMark(list[end - 1], '*') && end - start <= 3)) return [];
     const own = items.map((item) => aliasWith(list, item, foldName(column)));
-    return itemsOf(list, group.start + 2, group.end).flatMap(([at, end]) => {
+    return itemsIn(list, group.start + 2, group.end).flatMap(([at, end]) => {
       const name = end === at + 1 ? nameOfToken(list[at]) : undefined;
       const item = name === undefined ? -1 : own.indexOf(foldName(name));
       return name !== undefined && item !== -1 && known.has(foldName(name)) ? [{ at, name, item: item + 1 }] : [];

@@ -1,7 +1,7 @@
 import { isOneSlip, slipOf } from '../../../../contract/nearest.ts';
 import { between } from '../../../../contract/text.ts';
 import { type Edit, isMark, wordOf } from '../forms/edit.ts';
-import { type FieldsThere, foldName, ITEM, type NamedTable, type Names, OWN_COLUMNS, quoteText } from '../names.ts';
+import { fieldsAt, foldName, ITEM, type NamedTable, type Names, OWN_COLUMNS, quoteText } from '../names.ts';
 import { nameOfToken, pathBefore, pathStart } from '../paths.ts';
 import { DEFAULT_WORKSPACE, sqlPath } from '../references.ts';
 import { fieldName } from '../syntax-hints.ts';
@@ -115,23 +115,12 @@ const innerName: Correct = (faulty) => {
   const at = placeOf(faulty, name);
   if (at < 2 || list[at - 1]?.text !== '.') return [];
   const path = pathBefore(list, at - 1);
-  const fields = fieldsOf(tables, path)?.map((one) => one.name) ?? alikeFields(faulty, name);
+  const fields = fieldsAt(tables, path)?.fields.map((one) => one.name) ?? alikeFields(faulty, name);
   const whole = joined(faulty, at, fields);
   if (whole !== undefined) return [[whole]];
   const meant = slipOf(name, fields);
   return meant === undefined ? [] : [[instead(faulty, at, at + 1, fieldName(meant))]];
 };
-
-/** The fields of what a path names, with or without what its collection is called before it. */
-function fieldsOf(tables: readonly NamedTable[], path: readonly string[]): FieldsThere['fields'] | undefined {
-  for (const from of [0, 1, 2]) {
-    for (const table of tables) {
-      const there = from < path.length ? table.fieldsIn?.(path.slice(from)) : undefined;
-      if (there !== undefined) return there.fields;
-    }
-  }
-  return undefined;
-}
 
 /** The fields that the error says there are. */
 function alikeFields({ message }: Faulty, name: string): string[] {
