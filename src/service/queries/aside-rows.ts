@@ -46,7 +46,9 @@ function namesFieldOf(where: string, query: string): boolean {
   const texts = where.match(TEXT)?.filter((one) => one !== "''") ?? [];
   const named = texts.filter((one) => text.includes(one.toLowerCase()));
   if (named.length > 0 && named.length < texts.length) return false;
-  return Array.from(where.matchAll(NAME), ([, name = '']) => name.toLowerCase()).some((name) => text.includes(name));
+  const words = new Set(text.split(/[^\p{L}\p{N}_]+/u));
+  const names = Array.from(where.matchAll(NAME), ([quoted, name = '']) => [quoted.toLowerCase(), name.toLowerCase()]);
+  return names.some(([quoted = '', name = '']) => words.has(name) || text.includes(quoted));
 }
 
 const COUNT_MS = 1_000;

@@ -77,6 +77,7 @@ describe('numbers that may be versions', () => {
 
 describe('rows that sum up others, or stand below them', () => {
   const ROWS = ['region,store,amount', 'N,1,10', 'N,2,20'];
+  const NUMBERED = Array.from({ length: 40 }, (_, at) => `${4_001 + at},${at + 1}`);
   test.each<[string, string[], string | undefined, number]>([
     [
       'subtotals and a total without a word',
@@ -126,6 +127,20 @@ describe('rows that sum up others, or stand below them', () => {
       '1 row (line 4 "Total") seems to sum up others, or to stand below them: leave it out of sums and counts.',
       5,
     ],
+    [
+      'short lines and an empty row behind a total',
+      ['region,units', 'North,10', 'South,20', 'Total,30', ',', 'note: preliminary,', 'source: ERP,'],
+      `4 rows (line 4 "Total"; 5, 6, 7) seem to sum up others, or to stand below them: leave them out of sums and counts: WHERE "region" IS NOT NULL AND coalesce("region", '') NOT IN ('Total', 'note: preliminary', 'source: ERP').`,
+      2,
+    ],
+    [
+      'words of formulas without a value',
+      ['d,who,n', 'N,a,1', 'N,b,2', 'N Total,,', 'S,c,3', 'S Total,,'],
+      '2 rows',
+      3,
+    ],
+    ['a word above numbers, among them', ['k,n', ...NUMBERED, 'Total,820'], `1 row (line 42 "Total")`, 40],
+    ['empty rows alone', ['a,b', 'x,1', 'y,2', 'z,', 'w,', ','], undefined, 5],
     ['several lines behind an average', [...ROWS, 'Average,,15', '', 'Source: us,,', 'as of today,,'], '3 rows', 2],
     [
       'sums by chance of groups with names',
