@@ -76,7 +76,7 @@ function isShort(some: readonly SeenRow[], rows: readonly SeenRow[]): boolean {
 const isOther = (some: readonly SeenRow[], total: SeenRow) => some.every((row) => row === total || !hasWord(row));
 
 /** What rows of a table have. */
-interface Table {
+export interface Table {
   width: number;
   /** Places that nearly all rows fill that have no word of a total. */
   always: readonly number[];
@@ -84,7 +84,7 @@ interface Table {
   texts: readonly number[];
 }
 
-function tableOf(width: number, rows: readonly SeenRow[]): Table {
+export function tableOf(width: number, rows: readonly SeenRow[]): Table {
   const hasText = rows.map(({ forms }) => forms.includes('text'));
   const isTextual = 2 * hasText.filter(Boolean).length > rows.length;
   // What may be such a row itself is not asked, nor what may stand below the table.
@@ -213,14 +213,14 @@ function labelsOften(rows: readonly SeenRow[]): ReadonlySet<string | undefined> 
 }
 
 /** The rows that are looked at, and whether they are all that there are. */
-interface Looked {
+export interface Looked {
   rows: readonly SeenRow[];
   names: readonly string[];
   isWhole: boolean;
 }
 
 /** SQL that is true of other rows only: that they have what these lack, or that they are none of these texts. */
-function conditionFor(
+export function conditionFor(
   some: readonly SeenRow[],
   { rows, names, isWhole }: Looked,
   { always }: Table,

@@ -162,6 +162,40 @@ describe('rows that sum up others, or stand below them', () => {
   });
 });
 
+describe('names of columns among the rows', () => {
+  const joined = (rows: number, row: (at: number) => string, names = 'sku,place,n') =>
+    [0, 1, 2].flatMap((file) => [names, ...Array.from({ length: rows }, (_, at) => row(file * rows + at))]);
+
+  test.each<[string, string[], string, number]>([
+    [
+      'in a column of text, behind the rows that are looked at',
+      joined(700, (at) => `S${at},P,${at}`),
+      `2 rows (line 702; 1,403) repeat the names of the columns, as where files were joined: leave them out of sums and counts: WHERE coalesce("sku", '') NOT IN ('sku').`,
+      2_100,
+    ],
+    ['in columns of numbers', joined(70, (at) => `${at},${at % 7},3`), `WHERE coalesce(CAST("sku" AS VARCHAR)`, 210],
+  ])('are told where they are those of the file, %s', async (_, all, told, left) => {
+    const { warnings, lasting } = (await loaded(lines(...all))).outcome;
+    expect(warnings.join()).toContain(told);
+    expect(warnings.join()).not.toContain('repeat another');
+    expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs WHERE ${lasting[0]?.where}`)).toEqual([[left]]);
+  });
+
+  const TABLE = ['region,units,n', 'N,1,10', 'S,2,21'];
+  test.each<[string, string[], number | undefined]>([
+    ['below an empty row', [...TABLE, ',,', 'region,staff,cost', 'N,3,4'], 5],
+    ['below an empty line and a title', [...TABLE, '', 'Costs,,', 'Region,Type,Cost', 'N,a,4'], 6],
+    ['in two columns, of which one has a name of the first', ['k,n', 'a,1', '', 'k,m', 'b,2'], 4],
+    ['a row of words for missing values', ['k,n', 'a,1', '', 'b,none', 'c,3'], undefined],
+    ['a row of text', ['k,n', 'a,1', 'k,none', 'c,3'], undefined],
+    ['a row behind a cell of two lines', ['k,n,m', '"a', 'b",1,1', 'k,none,few', 'c,3,4'], undefined],
+    ['text below text', ['k,n', 'a,b', '', 'k,m', 'c,d'], undefined],
+  ])('are told where they may be those of another table: %s', async (_, all, line) => {
+    const told = (await notesOf(lines(...all))).find((one) => one.startsWith('Below an empty row'));
+    expect(told?.match(/"header_row": (\d+)/)?.[1]).toBe(line === undefined ? undefined : String(line));
+  });
+});
+
 describe('a label above each block', () => {
   test('is told with SQL that fills it down', async () => {
     const { outcome } = await loaded(lines('region,v', 'N,1', ',2', ',3', 'S,4', ',5', ',6'));
