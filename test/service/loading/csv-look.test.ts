@@ -196,6 +196,21 @@ describe('names of columns among the rows', () => {
   });
 });
 
+describe('texts that say that there is no value', () => {
+  const told = (sql: string) => `which are no NULL: ${sql} makes them NULL.`;
+  test.each<[string, string[], string | undefined]>([
+    ['one', ['NULL', 'VIP', 'regular'], told(`NULLIF("note", 'NULL')`)],
+    ['several', ['n/a', 'VIP', 'k. A.'], told(`CASE WHEN "note" NOT IN ('n/a', 'k. A.') THEN "note" END`)],
+    ['marks among marks', ['+', '-', '.'], undefined],
+    ['a name', ['Null', 'Ann', 'none'], undefined],
+    ['nothing else', ['n/a', 'n/a', 'n/a'], undefined],
+  ])('are told of a column of text with what reads them: %s', async (_, cells, part) => {
+    const warnings = await notesOf(lines('id,note', ...cells.map((cell, at) => `${at},${cell}`)));
+    if (part === undefined) expect(warnings).toEqual([]);
+    else expect(warnings).toEqual([expect.stringContaining(part)]);
+  });
+});
+
 describe('a label above each block', () => {
   test('is told with SQL that fills it down', async () => {
     const { outcome } = await loaded(lines('region,v', 'N,1', ',2', ',3', 'S,4', ',5', ',6'));

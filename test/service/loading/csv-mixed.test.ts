@@ -213,7 +213,8 @@ describe('the columns', () => {
   ])('of digits are codes if one has a zero first, %s, and nothing has to be said of that', async (_, at, code) => {
     const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n === at ? code : n === 7 ? 'n/a' : 10_001 + n}`);
     const { columns, outcome } = await loaded(lines('id,zip', ...rows));
-    expect([columns[1], outcome.warnings]).toEqual(['zip VARCHAR', []]);
+    const others = outcome.warnings.filter((one) => !one.includes('there is no value'));
+    expect([columns[1], others]).toEqual(['zip VARCHAR', []]);
   });
 
   test.each([
