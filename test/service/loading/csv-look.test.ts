@@ -211,6 +211,12 @@ describe('texts that say that there is no value', () => {
   });
 });
 
+test('days as Excel counts them, among others, are told with what reads both', async () => {
+  const warnings = await notesOf(lines('id,day', '1,2024-01-03', '2,45293', '3,2024-02-01', '4,2024-02-02'));
+  const sql = /(coalesce\(.*\))\.$/.exec(warnings.join())?.[1];
+  expect(await rowsOf(loads.engine, `SELECT min(${sql})::VARCHAR FROM docs`)).toEqual([['2024-01-02']]);
+});
+
 describe('a label above each block', () => {
   test('is told with SQL that fills it down', async () => {
     const { outcome } = await loaded(lines('region,v', 'N,1', ',2', ',3', 'S,4', ',5', ',6'));
