@@ -217,6 +217,14 @@ test('days as Excel counts them, among others, are told with what reads both', a
   expect(await rowsOf(loads.engine, `SELECT min(${sql})::VARCHAR FROM docs`)).toEqual([['2024-01-02']]);
 });
 
+test('columns whose names are whole numbers stay in their places', async () => {
+  expect((await loaded(lines('store,2022,2023', 'A,10,11'))).columns).toEqual([
+    'store VARCHAR',
+    '2022 BIGINT',
+    '2023 BIGINT',
+  ]);
+});
+
 describe('a label above each block', () => {
   test('is told with SQL that fills it down', async () => {
     const { outcome } = await loaded(lines('region,v', 'N,1', ',2', ',3', 'S,4', ',5', ',6'));
