@@ -44,6 +44,7 @@ export async function presentLoad(
       entries: load.entries,
       ...(input.skip === undefined ? {} : { skipped: Math.min(input.skip, load.entries) }),
       counts: { ...load.counts, ...(failures > 0 ? { ERROR: failures } : {}) },
+      ...(load.withoutId > 0 ? { without_id: load.withoutId } : {}),
       ...(failed.length > 0
         ? {
             failed: failed.toSorted(byPlace).map(({ at, id, error }) => ({
@@ -65,10 +66,12 @@ export async function presentLoad(
   };
 }
 
-/** Without what goes without saying: the file that was named, and that all of it is in. */
-function briefLoad({ file: _, bytes: _bytes, complete, entries, ...data }: Fenced['data']): Fenced['data'] {
+/** Without what goes without saying: the file that was named, the format that its name says, and that all of it is in. */
+function briefLoad({ file, bytes: _, format, complete, entries, ...data }: Fenced['data']): Fenced['data'] {
   const counts = Object.values(data['counts'] ?? {}).reduce((sum: number, one) => sum + Number(one), 0);
-  return complete === true && counts === entries ? data : { complete, entries, ...data };
+  const { collection_created: _created, ...rest } = data;
+  const told = String(file).endsWith(`.${format}`) ? {} : { format };
+  return complete === true && counts === entries ? { ...told, ...rest } : { complete, entries, ...told, ...data };
 }
 
 /** What was recognized in a file. */
@@ -91,14 +94,13 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
 
-/** What another load of the same documents would do, or has done. */
+/** What another load of the same documents may have done. */
 export function withoutIdWarning(withoutId: number, before: number): string[] {
-  if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got one`;
-  if (before === 0) return [`${told}: loading again adds them again`];
+  // Of a first load `without_id` tells, which is nothing to be warned of.
+  if (withoutId === 0 || before === 0) return [];
   const held = before.toLocaleString('en-US');
   return [
-    `${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
+    `${counted(withoutId, 'documents')} had no _id and got one; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
   ];
 }
 

@@ -52,7 +52,7 @@ describe('load_file of many files', () => {
         fields: 'items [{sku, n BIGINT}]',
       },
     ]);
-    expect(data['warnings']).toEqual([expect.stringContaining('3 documents had no _id')]);
+    expect(data).not.toHaveProperty('warnings');
     expect(next).toContain('run_query with FROM the collection');
     expect(estimateTokens(text)).toBeLessThan(5 * 100 + 150);
     const { data: rows } = await call('run_query', {
@@ -223,7 +223,7 @@ describe('load_file of many files', () => {
     write('renamed/2.csv', 'date,Revenue (EUR),costs\n2024-02-01,30,3\n2024-02-02,40,4\n');
     const { data } = await load({ path: 'renamed', collection: 'renamed' });
     const told = data['warnings'] as unknown as string[];
-    expect(told.slice(1)).toEqual([
+    expect(told).toEqual([
       'renamed/2.csv: no "revenue" in this file, but "Revenue (EUR)", which nothing loaded before has: if it is the same, read coalesce("revenue", "Revenue (EUR)").',
       'renamed/2.csv: no "cost" in this file, but "costs", which nothing loaded before has: if it is the same, read coalesce("cost", "costs").',
     ]);
