@@ -4,11 +4,12 @@ const UNPACK = 'Unpack it first, and load the files in it.';
 const SHEETS = 'Save each of its sheets as CSV first.';
 
 const WIDE = 'UTF-16 text';
+const CONVERT = 'Of CSV, say so: "format": "csv"; otherwise convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.';
 
 /** How files begin that are not the text that their name promises, and what to do about it. */
 const OTHERS = [
-  { begin: [0xff, 0xfe], what: WIDE, instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
-  { begin: [0xfe, 0xff], what: WIDE, instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
+  { begin: [0xff, 0xfe], what: WIDE, instead: CONVERT },
+  { begin: [0xfe, 0xff], what: WIDE, instead: CONVERT },
   {
     begin: 'PAR1',
     what: 'Parquet',

@@ -68,9 +68,10 @@ export async function presentLoads(
   };
 }
 
-/** Without what goes without saying: the one file that was named, and that all of it is in. */
-function briefLoads({ file: _, complete, ...data }: Fenced['data']): Fenced['data'] {
-  return complete === true ? data : { complete, ...data };
+/** Without what goes without saying: the one file that was named, the format that its name says, and that all of it is in. */
+function briefLoads({ file, complete, format, ...data }: Fenced['data']): Fenced['data'] {
+  const told = format === undefined || String(file).endsWith(`.${format}`) ? data : { format, ...data };
+  return complete === true ? told : { complete, ...told };
 }
 
 const FILE_FIELD_HINT =
@@ -104,12 +105,10 @@ function warningsOf(loaded: readonly LoadedFile[], isOne: boolean): string[] {
 
 /** What another load of the same documents would do, or has done. */
 function withoutIdWarning(withoutId: number, before: number): string[] {
-  if (withoutId === 0) return [];
-  const told = `${counted(withoutId, 'documents')} had no _id and got one`;
-  if (before === 0) return [`${told}: loading again adds them again`];
+  if (withoutId === 0 || before === 0) return [];
   const held = before.toLocaleString('en-US');
   return [
-    `${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
+    `${counted(withoutId, 'documents')} had no _id and got one; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,
   ];
 }
 
@@ -210,7 +209,7 @@ function lineOf(target: Target, files: readonly LoadedFile[], isOne: boolean): o
     added: isOne ? 0 : sum(files, ({ load }) => count(load, 'ADDED')),
     replaced: isOne ? 0 : sum(files, ({ load }) => count(load, 'REPLACED')),
     failed: isOne ? 0 : sum(files, ({ load }) => load.failures),
-    without_id: isOne ? 0 : sum(files, ({ load }) => load.withoutId),
+    without_id: sum(files, ({ load }) => load.withoutId),
     error_cells: sum(files, ({ facts: of }) => (of?.format === 'xlsx' ? of.nulled : 0)),
     values_made_null: sum(files, ({ facts: of }) => (of?.format === 'xlsx' ? 0 : (of?.nulled ?? 0))),
   }).filter(([, number]) => number > 0);

@@ -22,6 +22,8 @@ export interface SeenRows {
   /** The line that names the columns, as the file has it; undefined: it has none. */
   header: readonly Cell[] | undefined;
   first: readonly SeenRow[];
+  /** Where the line of names is again among all rows, as far as `AGAIN_MAX`; undefined: only the first rows tell. */
+  again?: readonly number[];
   /** The last rows, of which some may be among the first; undefined: the end was not read. */
   last: readonly SeenRow[] | undefined;
   /** How many rows there are, or were read. */
@@ -44,6 +46,8 @@ export interface TableNote {
   count?: number | undefined;
 }
 
+/** Places at which the line of names is again. */
+export const AGAIN_MAX = 1_000;
 /** Rows at the end that are looked at. */
 export const LAST_ROWS = 6;
 const ROWS_MAX = 1_000;

@@ -4,7 +4,7 @@ import { balanceRows } from './balance-rows.ts';
 import { OWN_FIELDS } from './field-mappings.ts';
 import { type Numbers, numbersIn, RowSums } from './row-sums.ts';
 import type { SeenRow, SeenRows, TableNote } from './seen-rows.ts';
-import { hasSumWord, hasTotalWord, isTotal } from './total-words.ts';
+import { hasSumWord, hasTotalWord, isBalance, isTotal } from './total-words.ts';
 
 /*
  * Rows that sum up others, and lines behind the last row: sums and counts take them for rows. They lack what all other rows
@@ -26,7 +26,8 @@ export function summingNote(seen: SeenRows): TableNote | undefined {
   const end = first.at(-1)?.at ?? 0;
   const rows = [...first, ...last.filter(({ at }) => at > end)];
   const table = tableOf(names.length, rows);
-  const found = new Set(rowsThatSum(rows, { ...table, isWhole: rows.length === all }, isLoose));
+  const { found: summing, exact } = rowsThatSum(rows, { ...table, isWhole: rows.length === all }, isLoose);
+  const found = new Set(summing);
   const balances = balanceRows(rows, found);
   for (const row of balances) found.add(row);
   const ending = isLoose ? [] : endingRows(last, found, table);
@@ -37,9 +38,10 @@ export function summingNote(seen: SeenRows): TableNote | undefined {
   const isWhole = rows.length === all;
   const where = conditionFor(some, { rows, names, isWhole }, table);
   const text = `${placesOf(some, seen, isWhole)} ${toldOf(some, balances.length)}${where === undefined ? '' : `: WHERE ${where}`}.${isWhole && isShort(some, rows) ? OTHERS_LEFT : ''}`;
-  // A name may begin as a total does, or be one, and be a sum by chance.
+  // A name may begin as a total does, or be one, and be a sum by chance: of one row two signs are asked.
   const isAtEnd = some.some((row) => row === rows[0] || row === rows.at(-1));
-  const isSure = some.length > 1 || (label !== undefined && isTotal(label.text) && isAtEnd);
+  const signs = [isTotal(label?.text ?? ''), isAtEnd, some.some((row) => exact.has(row))];
+  const isSure = some.length > 1 || signs.filter(Boolean).length > 1;
   return isSure ? { text, where, count: isWhole ? some.length : undefined } : { text };
 }
 
@@ -74,7 +76,7 @@ function isShort(some: readonly SeenRow[], rows: readonly SeenRow[]): boolean {
 const isOther = (some: readonly SeenRow[], total: SeenRow) => some.every((row) => row === total || !hasWord(row));
 
 /** What rows of a table have. */
-interface Table {
+export interface Table {
   width: number;
   /** Places that nearly all rows fill that have no word of a total. */
   always: readonly number[];
@@ -82,11 +84,12 @@ interface Table {
   texts: readonly number[];
 }
 
-function tableOf(width: number, rows: readonly SeenRow[]): Table {
+export function tableOf(width: number, rows: readonly SeenRow[]): Table {
   const hasText = rows.map(({ forms }) => forms.includes('text'));
   const isTextual = 2 * hasText.filter(Boolean).length > rows.length;
-  // What may be such a row itself is not asked.
-  const plain = rows.filter((row, index) => {
+  // What may be such a row itself is not asked, nor what may stand below the table.
+  const end = rows.findLastIndex((row) => filledIn(row) > 1);
+  const plain = rows.slice(0, end < 0 ? rows.length : end + 1).filter((row, index) => {
     return (filledIn(row) > 1 || width < 3) && (hasText[index] || !isTextual) && !hasWord(row);
   });
   const lacking = new Array<number>(width).fill(0);
@@ -108,7 +111,9 @@ const filledIn = ({ forms }: SeenRow) => forms.reduce((sum, form) => sum + Numbe
 const hasWord = ({ cells, forms }: SeenRow) => cells.some((cell, at) => forms[at] === 'text' && hasTotalWord(cell));
 const isPoor = ({ forms }: SeenRow, { always }: Table) => always.some((at) => forms[at] === undefined);
 
-function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean }, isLoose: boolean): SeenRow[] {
+/** The rows that sum up others, or say so, and those of them whose numbers are these sums. */
+function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean }, isLoose: boolean) {
+  const exact = new Set<SeenRow>();
   const sums = new RowSums();
   /** Sums of one row alone, which may be equal by chance. */
   const weak: SeenRow[] = [];
@@ -117,10 +122,13 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean
   const often = labelsOften(rows);
   const found = rows.filter((row, index) => {
     const numbers = numbersIn(row);
-    const isSaid = numbers.length > 0 && hasWord(row);
+    // Formulas of which a program stored no value leave the word alone.
+    const isSaid = hasWord(row) && (numbers.length > 0 || (filledIn(row) === 1 && table.always.length > 1));
     const isLast = index === rows.length - 1;
     const poor = isPoor(row, table);
-    const start = isSaid || (poor && mayBeSum(row, numbers, table)) ? sums.startOf(numbers) : undefined;
+    const isNamed = isSaid || row.cells.some((cell, at) => row.forms[at] === 'text' && isBalance(cell));
+    const start = isNamed || (poor && mayBeSum(row, numbers, table)) ? sums.startOf(numbers) : undefined;
+    if (start !== undefined) exact.add(row);
     const isSaidAlone = poor && isSaid && !isLoose && !(table.isWhole && isNoSum(row, numbers, sums));
     const isSum = (isLast && isTotal(row.cells[0] ?? '')) || isSaidAlone || start !== undefined;
     const weakStart = !isSum && isSaid ? sums.startOf(numbers, 1) : undefined;
@@ -136,29 +144,28 @@ function rowsThatSum(rows: readonly SeenRow[], table: Table & { isWhole: boolean
   });
   // The word that a sum of several rows has says the same of these.
   const labels = new Set(found.filter(hasWord).map(labelKey));
-  return [
-    ...found,
-    ...weak.filter((row) => labels.has(labelKey(row))),
-    ...(found.length + bare.length > 1 ? bare : []),
-  ];
+  const alike = weak.filter((row) => labels.has(labelKey(row)));
+  return { found: [...found, ...alike, ...(found.length + bare.length > 1 ? bare : [])], exact };
 }
 
 /** Whether a row whose word says that it is a sum has no number that is near to one: it may be a name, such as a brand's. */
 function isNoSum({ cells, forms }: SeenRow, numbers: Numbers, sums: RowSums): boolean {
-  return cells.some((cell, at) => forms[at] === 'text' && hasSumWord(cell)) && !sums.mayBe(numbers);
+  return (
+    numbers.length > 0 && cells.some((cell, at) => forms[at] === 'text' && hasSumWord(cell)) && !sums.mayBe(numbers)
+  );
 }
 
 /** Whether a row has no text of its own, or several numbers: what all its numbers say is no chance then. */
 const mayBeSum = ({ forms }: SeenRow, numbers: Numbers, { texts }: Table) =>
   numbers.length > 1 || texts.every((at) => forms[at] === undefined);
 
-/** The rows at the end that are a line of text, each in one cell of several. */
+/** The rows at the end that are a line of text, each in one cell of several, or empty behind what sums up others. */
 function endingRows(last: readonly SeenRow[], sums: ReadonlySet<SeenRow>, table: Table): SeenRow[] {
   const places = new Set([...sums].map(({ at }) => at));
   const found: SeenRow[] = [];
   for (const row of last.toReversed()) {
     if (places.has(row.at)) continue;
-    if (!isLine(row, table)) break;
+    if (!isLine(row, table, sums.size > 0)) break;
     found.push(row);
   }
   // If all that there is are such lines, they are the rows.
@@ -170,10 +177,12 @@ const MARK = /^[^\p{L}\d]/u;
 /** Whether a text begins with a mark, or has three words. */
 const isSentence = (text: string) => MARK.test(text) || text.split(/\s/).length > 2;
 
-function isLine(row: SeenRow, table: Table): boolean {
-  if (filledIn(row) !== 1 || table.always.length < 2 || !isPoor(row, table)) return false;
+function isLine(row: SeenRow, table: Table, isBelowSums: boolean): boolean {
+  const filled = filledIn(row);
+  if (filled > 1 || table.always.length < 2 || !isPoor(row, table)) return false;
+  if (filled === 0) return isBelowSums;
   const { text = '' } = labelOf(row) ?? {};
-  return text !== '' && (table.width > 2 || isSentence(cut(text.trim(), CHARS_MAX)));
+  return text !== '' && (table.width > 2 || isBelowSums || isSentence(cut(text.trim(), CHARS_MAX)));
 }
 
 interface Label {
@@ -204,14 +213,14 @@ function labelsOften(rows: readonly SeenRow[]): ReadonlySet<string | undefined> 
 }
 
 /** The rows that are looked at, and whether they are all that there are. */
-interface Looked {
+export interface Looked {
   rows: readonly SeenRow[];
   names: readonly string[];
   isWhole: boolean;
 }
 
 /** SQL that is true of other rows only: that they have what these lack, or that they are none of these texts. */
-function conditionFor(
+export function conditionFor(
   some: readonly SeenRow[],
   { rows, names, isWhole }: Looked,
   { always }: Table,
@@ -219,15 +228,19 @@ function conditionFor(
   const nameAt = (at: number) => inQuotes(names[at] ?? '', '"');
   const others = rows.filter((row) => !some.includes(row));
   const isField = (at: number) => at < names.length && !OWN_FIELDS.has(names[at] ?? '');
-  const lacked = always.find(
-    (at) =>
-      isField(at) &&
-      some.every(({ cells }) => (cells[at] ?? null) === null) &&
-      others.every(({ forms }) => forms[at] !== undefined),
-  );
-  if (lacked !== undefined) return `${nameAt(lacked)} IS NOT NULL`;
+  const lacks = ({ cells }: SeenRow, at: number) => (cells[at] ?? null) === null;
+  const bare = some.filter((row) => labelOf(row) === undefined);
+  // Where not all lack one, those without a text have to.
+  const lackedBy = (rows: readonly SeenRow[]) =>
+    always.find(
+      (at) =>
+        isField(at) && rows.every((row) => lacks(row, at)) && others.every(({ forms }) => forms[at] !== undefined),
+    );
+  const lacked = lackedBy(some) ?? (bare.length > 0 ? lackedBy(bare) : undefined);
+  const present = lacked === undefined ? [] : [`${nameAt(lacked)} IS NOT NULL`];
   const texts = new Map<number, Set<string>>();
   for (const row of some) {
+    if (lacked !== undefined && lacks(row, lacked)) continue;
     const label = labelOf(row);
     if (label === undefined || !isField(label.at)) return undefined;
     // Of rows that nobody has looked at, one may have the text as others have theirs.
@@ -238,6 +251,12 @@ function conditionFor(
   }
   const columns = [...texts].sort(([one], [other]) => one - other);
   if (columns.some(([, all]) => all.size > TEXTS_MAX)) return undefined;
-  const listed = (all: ReadonlySet<string>) => [...all].map((text) => inQuotes(text, "'")).join(', ');
-  return columns.map(([at, all]) => `coalesce(${nameAt(at)}, '') NOT IN (${listed(all)})`).join(' AND ');
+  const noneOf = ([at, all]: readonly [number, ReadonlySet<string>]) => {
+    const listed = [...all].map((text) => inQuotes(text, "'"));
+    // A column of numbers or times has NULL in place of such a text, if it is no text for its sake.
+    const isTyped = others.every(({ forms }) => forms[at] !== undefined && forms[at] !== 'text');
+    const value = isTyped ? `CAST(${nameAt(at)} AS VARCHAR), ${listed[0]}` : `${nameAt(at)}, ''`;
+    return `coalesce(${value}) NOT IN (${listed.join(', ')})`;
+  };
+  return [...present, ...columns.map(noneOf)].join(' AND ');
 }

@@ -1,5 +1,6 @@
 import { blockNote } from './block-labels.ts';
 import { groupNote } from './group-values.ts';
+import { namesAgainNote, otherTableNote } from './header-rows.ts';
 import { isEnough, LAST_ROWS, type SeenRow, type SeenRows, type TableNote } from './seen-rows.ts';
 import { summingNote } from './summing-rows.ts';
 
@@ -63,5 +64,7 @@ export class TableLook<Row> {
 export function tableNotes(seen: SeenRows): TableNote[] {
   // What documents lack is no sign of how they stand below each other.
   const labels = seen.isLoose === true ? undefined : (groupNote(seen) ?? blockNote(seen));
-  return [summingNote(seen), labels === undefined ? undefined : { text: labels }].filter((note) => note !== undefined);
+  const [other, again] = [otherTableNote(seen), namesAgainNote(seen)];
+  const texts = [other, labels].flatMap((text) => (text === undefined ? [] : [{ text }]));
+  return [again, summingNote(seen), ...texts].filter((note) => note !== undefined);
 }

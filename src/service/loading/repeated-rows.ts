@@ -21,7 +21,7 @@ type Context = Pick<CallContext, 'engine' | 'caller' | 'signal'>;
 export async function repeatedNote(
   ctx: Context,
   { workspace, name, table }: Pick<CollectionRecord, 'workspace' | 'name' | 'table'>,
-  { added, withoutId, replaced }: Pick<LoadOutcome, 'added' | 'withoutId' | 'replaced'>,
+  { added, withoutId, replaced, lasting }: Pick<LoadOutcome, 'added' | 'withoutId' | 'replaced' | 'lasting'>,
 ): Promise<string | undefined> {
   if (added < 2 || added > ROWS_MAX || withoutId < added || replaced > 0) return undefined;
   const path = quotedPath(workspace, name);
@@ -31,17 +31,17 @@ export async function repeatedNote(
   // Values that do not fit their column are alike in it. Without such there is no column of them.
   const [strays = 0] = await counts(ctx, `SELECT count(_strays) FROM ${path}`);
   if (strays > 0) return undefined;
-  const [distinct = added] = await counts(ctx, `SELECT count(DISTINCT hash(${columns.join(', ')})) FROM ${path}`);
-  if (distinct >= added) return undefined;
-  const values = await counts(ctx, `SELECT ${columns.map((one) => `count(DISTINCT ${one})`).join(', ')} FROM ${path}`);
-  const most = Math.max(0, ...values);
-  if (2 * most < distinct) return undefined;
-  const key = most === distinct ? columns[values.indexOf(most)] : undefined;
-  const byId =
-    key === undefined || key.length > CHARS_MAX
-      ? ''
-      : `, and "id_field": ${key.replaceAll('""', '\\"')} keeps one of each at a load into a new collection`;
-  return `${added - distinct} of ${counted(added, 'rows')} repeat another, every cell alike: if they are not meant to count again, FROM (SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM ${cut(path, CHARS_MAX)}) leaves them out${byId}.`;
+  // Rows of which it was told what leaves them out repeat nothing.
+  const sure = lasting.flatMap(({ where }) => (where === undefined ? [] : [where]));
+  const from = `FROM ${path}${sure.length === 0 ? '' : ` WHERE ${sure.join(' AND ')}`}`;
+  const [rows = 0, distinct = 0] = await counts(
+    ctx,
+    `SELECT count(*), count(DISTINCT hash(${columns.join(', ')})) ${from}`,
+  );
+  if (distinct >= rows) return undefined;
+  const values = await counts(ctx, `SELECT ${columns.map((one) => `count(DISTINCT ${one})`).join(', ')} ${from}`);
+  if (2 * Math.max(0, ...values) < distinct) return undefined;
+  return `${rows - distinct} of ${counted(rows, 'rows')} repeat another, every cell alike: if they are not meant to count again, FROM (SELECT DISTINCT * EXCLUDE (_id, _event_time) FROM ${cut(path, CHARS_MAX)}) leaves them out.`;
 }
 
 /** The columns with the fields, quoted. */

@@ -4,6 +4,7 @@ import { quotedPath } from '../../contract/text.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
+import { REPEATS_NAMES } from '../ingest/header-rows.ts';
 
 /* Rows that a load saw to sum up others are in every sum of a later query, whose author never read what was told then. */
 
@@ -24,16 +25,17 @@ export async function asideWarnings(
   for (const name of collections) {
     const collection = ctx.catalog.all('collection').get(name);
     if (collection === undefined) continue;
-    for (const { at, where, count: most } of ctx.usage.of(collection).notes) {
+    for (const { at, text, where, count: most } of ctx.usage.of(collection).notes) {
       if (where === undefined || !AGGREGATE.test(query) || namesFieldOf(where, query)) continue;
       const count = await countAside(ctx, collection, where);
       // Documents that came otherwise and are like them may be ordinary ones.
       if (count === 0 || count > most) continue;
       const own = readRows && `${readRows.from} WHERE (${readRows.where})`;
       if (own !== undefined && (await countedIn(ctx, `FROM ${own} AND NOT (${where})`, parameters)) === 0) continue;
-      const [seem, them] = count === 1 ? ['seems', 'it'] : ['seem', 'them'];
+      const [seem, repeat, them] = count === 1 ? ['seems', 'repeats', 'it'] : ['seem', 'repeat', 'them'];
+      const what = text.includes(REPEATS_NAMES) ? `${repeat} ${REPEATS_NAMES}` : `${seem} to sum up others`;
       warnings.push(
-        `${counted(count, 'rows')} of ${name} ${seem} to sum up others, as was told at a load (${at.slice(0, 10)}), and the statement does not leave ${them} out: WHERE ${where}.`,
+        `${counted(count, 'rows')} of ${name} ${what}, as was told at a load (${at.slice(0, 10)}), and the statement does not leave ${them} out: WHERE ${where}.`,
       );
     }
   }
@@ -46,7 +48,9 @@ function namesFieldOf(where: string, query: string): boolean {
   const texts = where.match(TEXT)?.filter((one) => one !== "''") ?? [];
   const named = texts.filter((one) => text.includes(one.toLowerCase()));
   if (named.length > 0 && named.length < texts.length) return false;
-  return Array.from(where.matchAll(NAME), ([, name = '']) => name.toLowerCase()).some((name) => text.includes(name));
+  const words = new Set(text.split(/[^\p{L}\p{N}_]+/u));
+  const names = Array.from(where.matchAll(NAME), ([quoted, name = '']) => [quoted.toLowerCase(), name.toLowerCase()]);
+  return names.some(([quoted = '', name = '']) => words.has(name) || text.includes(quoted));
 }
 
 const COUNT_MS = 1_000;

@@ -192,7 +192,9 @@ describe('files that are no text of documents', () => {
 
   it('UTF-16 with a mark is refused where it is no CSV', async () => {
     const wide = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
-    await expect(read('wide.json', wide('[{"a":1}]'))).rejects.toThrow('The file is UTF-16 text. Convert it first');
+    await expect(read('wide.json', wide('[{"a":1}]'))).rejects.toThrow(
+      'The file is UTF-16 text. Of CSV, say so: "format": "csv"; otherwise convert it first',
+    );
   });
 
   it('a mark at the beginning of UTF-8 is none of the data', async () => {

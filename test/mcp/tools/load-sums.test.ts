@@ -56,6 +56,26 @@ describe('rows that sum up others', () => {
     expect(await warned(partly)).toEqual([expect.stringContaining(`does not leave them out: WHERE ${where}.`)]);
   });
 
+  it.each<[string, string[], boolean]>([
+    ['a label in any words', ['region,n', 'N,10', 'S,20', 'E,5', 'Total general,35'], true],
+    ['the word of a balance', ['region,n', 'N,10', 'S,20', 'E,5', 'Endsaldo,35'], true],
+    ['no label', ['item,qty,n', 'a,1,100', 'b,2,200', 'c,3,50', ',6,350'], true],
+    ['another row below', ['region,n', 'N,10', 'S,20', 'E,5', 'Total,35', 'W,7'], true],
+    [
+      'numbers or words as labels',
+      ['k,n', ...Array.from({ length: 40 }, (_, at) => `${at + 50},3`), 'Total,120'],
+      true,
+    ],
+    ['a name that is near to a sum', ['a,b,n', 'x,y,10', 'z,y,5', 'Total,,15.2', 'w,y,2', 'v,y,1'], false],
+  ])('are known to later statements with %s', async (_, lines, isKnown) => {
+    const name = `known${lines.length}${lines.join('').length}`;
+    write(`${name}.csv`, `${lines.join('\n')}\n`);
+    const note = await told(`${name}.csv`);
+    expect(note).toContain('sum up others');
+    expect(await warned(`SELECT sum(n) FROM ${name}`)).toHaveLength(isKnown ? 1 : 0);
+    expect(String(await warned(`SELECT sum(n) FROM ${name} WHERE ${whereIn(note)}`))).not.toContain('sum up others');
+  });
+
   it('are told to be maybe more, where a total is not the sum of the other rows', async () => {
     const some = ['A,4,7', 'B,5,9', 'Dept 1,9,', 'C,6,8', 'D,3,2', 'Dept 2,9,'];
     write('more.csv', ['centre,jan,note', ...some, 'Grand Total,18,', ''].join('\n'));

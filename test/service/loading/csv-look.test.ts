@@ -77,6 +77,7 @@ describe('numbers that may be versions', () => {
 
 describe('rows that sum up others, or stand below them', () => {
   const ROWS = ['region,store,amount', 'N,1,10', 'N,2,20'];
+  const NUMBERED = Array.from({ length: 40 }, (_, at) => `${4_001 + at},${at + 1}`);
   test.each<[string, string[], string | undefined, number]>([
     [
       'subtotals and a total without a word',
@@ -126,6 +127,20 @@ describe('rows that sum up others, or stand below them', () => {
       '1 row (line 4 "Total") seems to sum up others, or to stand below them: leave it out of sums and counts.',
       5,
     ],
+    [
+      'short lines and an empty row behind a total',
+      ['region,units', 'North,10', 'South,20', 'Total,30', ',', 'note: preliminary,', 'source: ERP,'],
+      `4 rows (line 4 "Total"; 5, 6, 7) seem to sum up others, or to stand below them: leave them out of sums and counts: WHERE "region" IS NOT NULL AND coalesce("region", '') NOT IN ('Total', 'note: preliminary', 'source: ERP').`,
+      2,
+    ],
+    [
+      'words of formulas without a value',
+      ['d,who,n', 'N,a,1', 'N,b,2', 'N Total,,', 'S,c,3', 'S Total,,'],
+      '2 rows',
+      3,
+    ],
+    ['a word above numbers, among them', ['k,n', ...NUMBERED, 'Total,820'], `1 row (line 42 "Total")`, 40],
+    ['empty rows alone', ['a,b', 'x,1', 'y,2', 'z,', 'w,', ','], undefined, 5],
     ['several lines behind an average', [...ROWS, 'Average,,15', '', 'Source: us,,', 'as of today,,'], '3 rows', 2],
     [
       'sums by chance of groups with names',
@@ -145,6 +160,69 @@ describe('rows that sum up others, or stand below them', () => {
     const where = warning?.includes('WHERE ') ? warning.slice(warning.indexOf('WHERE '), -1) : '';
     expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs ${where}`)).toEqual([[left]]);
   });
+});
+
+describe('names of columns among the rows', () => {
+  const joined = (rows: number, row: (at: number) => string, names = 'sku,place,n') =>
+    [0, 1, 2].flatMap((file) => [names, ...Array.from({ length: rows }, (_, at) => row(file * rows + at))]);
+
+  test.each<[string, string[], string, number]>([
+    [
+      'in a column of text, behind the rows that are looked at',
+      joined(700, (at) => `S${at},P,${at}`),
+      `2 rows (line 702; 1,403) repeat the names of the columns, as where files were joined: leave them out of sums and counts: WHERE coalesce("sku", '') NOT IN ('sku').`,
+      2_100,
+    ],
+    ['in columns of numbers', joined(70, (at) => `${at},${at % 7},3`), `WHERE coalesce(CAST("sku" AS VARCHAR)`, 210],
+  ])('are told where they are those of the file, %s', async (_, all, told, left) => {
+    const { warnings, lasting } = (await loaded(lines(...all))).outcome;
+    expect(warnings.join()).toContain(told);
+    expect(warnings.join()).not.toContain('repeat another');
+    expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs WHERE ${lasting[0]?.where}`)).toEqual([[left]]);
+  });
+
+  const TABLE = ['region,units,n', 'N,1,10', 'S,2,21'];
+  test.each<[string, string[], number | undefined]>([
+    ['below an empty row', [...TABLE, ',,', 'region,staff,cost', 'N,3,4'], 5],
+    ['below an empty line and a title', [...TABLE, '', 'Costs,,', 'Region,Type,Cost', 'N,a,4'], 6],
+    ['in two columns, of which one has a name of the first', ['k,n', 'a,1', '', 'k,m', 'b,2'], 4],
+    ['a row of words for missing values', ['k,n', 'a,1', '', 'b,none', 'c,3'], undefined],
+    ['a row of text', ['k,n', 'a,1', 'k,none', 'c,3'], undefined],
+    ['a row behind a cell of two lines', ['k,n,m', '"a', 'b",1,1', 'k,none,few', 'c,3,4'], undefined],
+    ['text below text', ['k,n', 'a,b', '', 'k,m', 'c,d'], undefined],
+  ])('are told where they may be those of another table: %s', async (_, all, line) => {
+    const told = (await notesOf(lines(...all))).find((one) => one.startsWith('Below an empty row'));
+    expect(told?.match(/"header_row": (\d+)/)?.[1]).toBe(line === undefined ? undefined : String(line));
+  });
+});
+
+describe('texts that say that there is no value', () => {
+  const told = (sql: string) => `which are no NULL: ${sql} makes them NULL.`;
+  test.each<[string, string[], string | undefined]>([
+    ['one', ['NULL', 'VIP', 'regular'], told(`NULLIF("note", 'NULL')`)],
+    ['several', ['n/a', 'VIP', 'k. A.'], told(`CASE WHEN "note" NOT IN ('n/a', 'k. A.') THEN "note" END`)],
+    ['marks among marks', ['+', '-', '.'], undefined],
+    ['a name', ['Null', 'Ann', 'none'], undefined],
+    ['nothing else', ['n/a', 'n/a', 'n/a'], undefined],
+  ])('are told of a column of text with what reads them: %s', async (_, cells, part) => {
+    const warnings = await notesOf(lines('id,note', ...cells.map((cell, at) => `${at},${cell}`)));
+    if (part === undefined) expect(warnings).toEqual([]);
+    else expect(warnings).toEqual([expect.stringContaining(part)]);
+  });
+});
+
+test('days as Excel counts them, among others, are told with what reads both', async () => {
+  const warnings = await notesOf(lines('id,day', '1,2024-01-03', '2,45293', '3,2024-02-01', '4,2024-02-02'));
+  const sql = /(coalesce\(.*\))\.$/.exec(warnings.join())?.[1];
+  expect(await rowsOf(loads.engine, `SELECT min(${sql})::VARCHAR FROM docs`)).toEqual([['2024-01-02']]);
+});
+
+test('columns whose names are whole numbers stay in their places', async () => {
+  expect((await loaded(lines('store,2022,2023', 'A,10,11'))).columns).toEqual([
+    'store VARCHAR',
+    '2022 BIGINT',
+    '2023 BIGINT',
+  ]);
 });
 
 describe('a label above each block', () => {

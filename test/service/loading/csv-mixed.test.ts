@@ -213,7 +213,8 @@ describe('the columns', () => {
   ])('of digits are codes if one has a zero first, %s, and nothing has to be said of that', async (_, at, code) => {
     const rows = Array.from({ length: 5_000 }, (_, n) => `${n},${n === at ? code : n === 7 ? 'n/a' : 10_001 + n}`);
     const { columns, outcome } = await loaded(lines('id,zip', ...rows));
-    expect([columns[1], outcome.warnings]).toEqual(['zip VARCHAR', []]);
+    const others = outcome.warnings.filter((one) => !one.includes('there is no value'));
+    expect([columns[1], others]).toEqual(['zip VARCHAR', []]);
   });
 
   test.each([
@@ -260,7 +261,8 @@ describe('the columns', () => {
     expect(columns[1]).toBe(`qty ${type}`);
     expect(outcome.warnings.some((one) => one.includes('its dots may be between thousands'))).toBe(isTold);
     if (!isTold) return;
-    expect(outcome.warnings.join()).toContain(`CAST(replace("qty", '.', '') AS BIGINT)`);
+    const cast = cells.includes('n/a') ? 'TRY_CAST' : 'CAST';
+    expect(outcome.warnings.join()).toContain(` ${cast}(replace("qty", '.', '') AS BIGINT)`);
     const given = await loads.load(await loads.create('given'), lines('qty;p', ...cells.map((cell) => `${cell};1,5`)), {
       types: { qty: 'FLOAT' },
       onError: 'skip',

@@ -51,7 +51,7 @@ export async function withThousands(
     const first = found.get(name);
     if (first === undefined || cell === undefined) return column;
     const shown = `line ${first.line.toLocaleString('en-US')} has ${JSON.stringify(String(first.cell))}`;
-    const text = `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, ${withoutDots(quoteName(name))} is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`;
+    const text = `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, ${withoutDots(quoteName(name), 'BIGINT', cell.mixed === undefined ? 'CAST' : 'TRY_CAST')} is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`;
     notes.set(name, { cause: 'are text, since their dots may be between thousands', text });
     return {
       name,

@@ -1,6 +1,6 @@
 import type { DuckDBValue } from '@duckdb/node-api';
 import { isMissing, missingSql } from '../sql/missing.ts';
-import { quoteText } from '../sql/names.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import type { ColumnNote } from './column-notes.ts';
@@ -193,6 +193,8 @@ async function tryBelow(ask: Ask, from: string, columns: readonly Tried[]): Prom
 }
 
 const SHOWN_CHARS = 40;
+/** A day from 1982 to 2064. */
+const EXCEL_DAY = /^[3-5]\d{4}$/;
 const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
 
 /** Tells of a column that is text for the sake of a few cells. */
@@ -201,9 +203,14 @@ export function textNote(name: string, { kind, count, all, line, cell }: Others)
   const what = isTimeShape(kind) ? 'time like the others' : kind === 'boolean' ? 'boolean' : number;
   const some = `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} values`;
   const shown = JSON.stringify(cell.slice(0, SHOWN_CHARS));
+  const field = quoteName(name);
+  const serial =
+    isTimeShape(kind) && EXCEL_DAY.test(cell)
+      ? ` If that is a day as Excel counts them: coalesce(TRY_CAST(${field} AS DATE), DATE '1899-12-30' + TRY_CAST(${field} AS INTEGER)).`
+      : '';
   return {
     cause: 'are text for the sake of a few of their values',
-    text: `${JSON.stringify(name)} is text, since ${some} ${count === 1 ? 'is' : 'are'} no ${what}: line ${line.toLocaleString('en-US')} has ${shown}.`,
+    text: `${JSON.stringify(name)} is text, since ${some} ${count === 1 ? 'is' : 'are'} no ${what}: line ${line.toLocaleString('en-US')} has ${shown}.${serial}`,
   };
 }
 

@@ -34,10 +34,10 @@ interface Fit {
 /** How rows go into a table of this shape, so that the table is as with documents of the same rows. */
 export function planRows(before: TableShape, columns: readonly RowColumn[], key: RowKey): RowsPlan {
   const widening = widenTable(before);
-  const { extraKeys } = widening.add(Object.fromEntries(columns.map(({ name }) => [name, null])));
+  // One by one: an object has keys that are whole numbers before all others.
+  const extra = new Set(columns.flatMap(({ name }) => widening.add({ [name]: null }).extraKeys));
   const placed = widening.result();
   const shapes = new Map(placed.columns);
-  const extra = new Set(extraKeys);
   const targets: [string, string][] = [];
   const conditions: string[] = [];
   const extras: RowColumn[] = [];

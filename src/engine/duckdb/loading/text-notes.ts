@@ -3,7 +3,7 @@ import { cut } from '../../../contract/text.ts';
 import { ofShape, units } from '../sql/corrections/quantities.ts';
 import { hasDigit, numbersIn, type Reading, readingFor } from '../sql/corrections/readings.ts';
 import { isMissing } from '../sql/missing.ts';
-import { quoteName } from '../sql/names.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
 import { type ColumnNote, groupedNotes } from './column-notes.ts';
 import { BEGINNING_CHARS } from './csv-types.ts';
 
@@ -80,9 +80,32 @@ function textNote(name: string, values: readonly unknown[]): string | undefined 
   const trimmed = texts.map((text) => text.trim());
   // A longer one was cut, maybe behind a space.
   const spaced = texts.find((text) => text !== (text.length < BEGINNING_CHARS ? text.trim() : text.trimStart()));
-  return (
-    readNote(name, trimmed, texts.length < all.length) ?? (spaced === undefined ? undefined : spacedNote(name, spaced))
-  );
+  const read = readNote(name, trimmed, texts.length < all.length);
+  if (read !== undefined) return read;
+  const notes = [noValueNote(name, all), spaced === undefined ? undefined : spacedNote(name, spaced)];
+  return notes.filter((note) => note !== undefined).join(' ') || undefined;
+}
+
+/** As programs and people write that there is no value; words that are values of some columns, such as none or NA, are none. */
+const NO_VALUE = new Set(
+  'NULL null (null) <NULL> N/A n/a #N/A <NA> NaN (blank) (empty) (leer) \\N #DIV/0! #REF! #VALUE! #NAME? #NUM! n.a. k.A. - -- —'
+    .split(' ')
+    .concat('k. A.'),
+);
+const NO_VALUES_MAX = 4;
+const HAS_WORD = /[\p{L}\d]{2}/u;
+
+/** What to tell of texts that stand for no value among others: undefined where there are none, or others are marks as well. */
+function noValueNote(name: string, all: readonly string[]): string | undefined {
+  const found = new Set(all.filter((text) => NO_VALUE.has(text)));
+  const isAmongWords =
+    all.some((text) => !isMissing(text)) && all.every((text) => isMissing(text) || HAS_WORD.test(text));
+  if (found.size === 0 || found.size > NO_VALUES_MAX || !isAmongWords) return undefined;
+  const listed = [...found].map(quoteText).join(', ');
+  const field = quoteName(name);
+  const sql =
+    found.size === 1 ? `NULLIF(${field}, ${listed})` : `CASE WHEN ${field} NOT IN (${listed}) THEN ${field} END`;
+  return `${JSON.stringify(name)} has texts that say that there is no value (${listed}), which are no NULL: ${sql} makes them NULL.`;
 }
 
 const isNumber = (text: string) =>

@@ -145,8 +145,9 @@ const IS_MAYBE_THOUSANDS = new RegExp(`^${MAYBE_THOUSANDS}$`);
 /** What would have a dot, too, if that were between thousands. */
 const FOUR_DIGITS = /^-?\d{4,}$/;
 
-/** SQL for a number whose dots are between thousands. */
-export const withoutDots = (operand: string, type = 'BIGINT') => `CAST(replace(${operand}, '.', '') AS ${type})`;
+/** SQL for a number whose dots are between thousands; `cast`: TRY_CAST where there are other texts. */
+export const withoutDots = (operand: string, type = 'BIGINT', cast = 'CAST') =>
+  `${cast}(replace(${operand}, '.', '') AS ${type})`;
 
 /** The number of each whose dot may be between thousands, if it may in all that have one; undefined: they are as a cast has them. */
 function thousandsReading({ operand, type }: Cast, values: readonly Sampled[]): Reading | undefined {
