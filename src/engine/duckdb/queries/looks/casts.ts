@@ -63,10 +63,13 @@ export const lostByCasts: Look = ({ casts }, { data, ran }) => {
 const SHORT_CLOCK = /^\d+:\d\d$/;
 const LONG_CLOCK = /^\d+:\d\d:\d\d/;
 
-/** Minutes and seconds beside hours, minutes and seconds, which a cast takes for hours and minutes. */
+/**
+ * Minutes and seconds beside hours, minutes and seconds, which a cast takes for hours and minutes. Whoever computes some of what
+ * is cast tells them apart.
+ */
 export const clocks: Look = ({ casts }) =>
   casts
-    .filter(({ type }) => /^interval$/i.test(type))
+    .filter(({ type, sources }) => /^interval$/i.test(type) && !sources.isComputed)
     .slice(0, CASTS_MAX)
     .map((cast) => ({
       kind: 'time',
