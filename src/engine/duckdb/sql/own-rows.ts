@@ -26,8 +26,14 @@ export function readRows(sql: string): ReadRows | undefined {
   return { from: textIn(sql, list, from + 1, where), where: textIn(sql, list, where + 1, end ?? list.length) };
 }
 
-/** The same as what stands behind FROM, without conditions that try to read values, have parameters, or name what is computed. */
-export function rowsWithoutTries(sql: string): string | undefined {
+/** A condition that puts values in order, or casts them, as may be wrong. */
+export const ORDERS_OR_CASTS = /try|cast|::|\bbetween\b|(?<!<)>|<(?!>)/i;
+
+/**
+ * The same as what stands behind FROM, without conditions that have parameters, name what is computed, or are like `odd`, default:
+ * try to read values.
+ */
+export function rowsWithoutTries(sql: string, odd = TRIES): string | undefined {
   const { from, where } = readRows(sql) ?? {};
   if (from === undefined || where === undefined || CHANGES.test(where)) return undefined;
   const aliases = aliasesIn(sql);
@@ -48,7 +54,7 @@ export function rowsWithoutTries(sql: string): string | undefined {
     const text = textIn(where, list, first, to);
     const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
     const hasAlias = list.slice(first, to).some((one) => aliases.has(one.text.toLowerCase()));
-    return hasParameter || hasAlias || TRIES.test(text) ? [] : [`(${text})`];
+    return hasParameter || hasAlias || odd.test(text) ? [] : [`(${text})`];
   });
   return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
 }
