@@ -133,7 +133,14 @@ test('what a cast of an expression makes another number', async () => {
   expect(await warningsOf('SELECT max(wage) FROM money')).toEqual([
     "wage is text, ordered as text: '12.500' comes before '2.500'. If they are: TRY_CAST(replace(wage, '.', '') AS DOUBLE); if they are decimal points: TRY_CAST(wage AS DOUBLE).",
   ]);
+  const bare = `CAST(${kept('balance')} AS DOUBLE)`;
+  for (const wrong of [`${bare}) FILTER (WHERE share <> '(x)'`, `${bare}), max(balance`])
+    expect((await warningsOf(`SELECT sum(${wrong}) FROM money`)).join()).toContain("makes 250.5 of '(250.50)'");
   for (const right of [
+    `CASE WHEN balance LIKE '(%' THEN -1 ELSE 1 END * ${bare}`,
+    `if(starts_with(balance, '('), -1, 1) * ${bare}`,
+    `${bare}) FILTER (WHERE balance NOT LIKE '(%'`,
+    `abs(${bare})`,
     "TRY_CAST(replace(wage, '.', '') AS BIGINT)",
     "TRY_CAST(replace(replace(wage, '.', ''), ',', '.') AS DOUBLE)",
     "CAST(replace(weight, ' kg', '') AS INT)",
@@ -178,6 +185,7 @@ test('what try_strptime and casts to lengths of time make NULL', async () => {
     "SELECT if(day LIKE '%.%', try_strptime(day, '%d.%m.%Y'), try_strptime(day, '%m/%d/%Y')) FROM clocks",
     "SELECT max(try_strptime(day, '%m/%d/%Y')) FROM clocks WHERE day LIKE '%/%'",
     `SELECT max(${length}) FROM clocks`,
+    "SELECT max(CAST(took AS INTERVAL)) FROM clocks WHERE took LIKE '%:%:%'",
   ])
     expect([right, await warningsOf(right)]).toEqual([right, []]);
 });
