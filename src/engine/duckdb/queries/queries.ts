@@ -12,7 +12,7 @@ import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
-import { readRows } from '../sql/own-rows.ts';
+import { overRows } from '../sql/own-rows.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
@@ -125,7 +125,6 @@ async function outcomeOf(
     cut,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
-    readRows: opened.passed.tables.length === 1 ? readRows(request.sql) : undefined,
     warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, cut),
     queuedMicros,
   };
@@ -312,7 +311,7 @@ export function createQueries(context: Context): Queries {
   const parts: Parts = { ...context, places };
   return {
     ...places,
-    query: (request) => run(parts, request),
+    query: (request) => run(parts, { ...request, sql: overRows(request) }),
     inspect: (request) => inspect(parts, request),
   };
 }

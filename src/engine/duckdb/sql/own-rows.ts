@@ -1,5 +1,7 @@
-import type { ReadRows } from '../../queries.ts';
+import type { QueryRequest } from '../../queries.ts';
 import { isMark, wordOf } from './forms/edit.ts';
+import { foldName, quoteName } from './names.ts';
+import { nameOfToken } from './paths.ts';
 import { type TokenList, tokenList } from './token-list.ts';
 
 /*
@@ -14,8 +16,8 @@ const TRIES = /try/i;
 /** What makes another answer of the same data: what is asked of these rows is kept until they change. */
 const CHANGES = /random|uuid|now|today|current_|localtime|nextval/i;
 
-/** Undefined: it reads several tables, or has another query in it, or no WHERE. */
-export function readRows(sql: string): ReadRows | undefined {
+/** What stands behind FROM, and WHERE. Undefined: it reads several tables, or has another query in it, or no WHERE. */
+function readRows(sql: string): { from: string; where: string } | undefined {
   const list = tokenList(sql);
   const words = list.map(wordOf);
   const [select, from, ...more] = words.flatMap((word, at) => (SELECTS.test(word) ? [at] : []));
@@ -57,6 +59,25 @@ export function rowsWithoutTries(sql: string, odd = TRIES): string | undefined {
     return hasParameter || hasAlias || odd.test(text) ? [] : [`(${text})`];
   });
   return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
+}
+
+/** The SQL of a request, over the rows alone that it may read: a WITH in which a collection has its name. */
+export function overRows({ sql, only }: Pick<QueryRequest, 'sql' | 'only'>): string {
+  if (only === undefined) return sql;
+  const [workspace, name] = only.collection;
+  const list = tokenList(sql);
+  const isName = (at: number, own: string) => foldName(nameOfToken(list[at]) ?? '') === foldName(own);
+  const parts: string[] = [];
+  let from = 0;
+  for (const [at, { start }] of list.entries()) {
+    if (!isName(at, workspace) || !isMark(list[at + 1], '.') || !isName(at + 2, name) || isMark(list[at - 1], '.'))
+      continue;
+    parts.push(sql.slice(from, start));
+    from = list[at + 2]?.start ?? start;
+  }
+  const end = list.findLast((token) => !isMark(token, ';'))?.end;
+  const rows = `SELECT * FROM ${quoteName(workspace)}.${quoteName(name)} WHERE ${only.where}`;
+  return `WITH ${quoteName(name)} AS (${rows}) SELECT * FROM (${parts.join('')}${sql.slice(from, end)})`;
 }
 
 /** What the items of a select list are called, in lower case: WHERE may name these. */
