@@ -32,13 +32,14 @@ function readRows(sql: string): { from: string; where: string } | undefined {
 export const ORDERS_OR_CASTS = /try|cast|::|\bbetween\b|(?<!<)>|<(?!>)/i;
 
 /**
- * The same as what stands behind FROM, without conditions that have parameters, name what is computed, or are like `odd`, default:
- * try to read values.
+ * The same as what stands behind FROM, without conditions that have parameters, name what is computed or one of `columns`, or are
+ * like `odd`, default: try to read values.
  */
-export function rowsWithoutTries(sql: string, odd = TRIES): string | undefined {
+export function rowsWithoutTries(sql: string, odd = TRIES, columns: Iterable<string> = []): string | undefined {
   const { from, where } = readRows(sql) ?? {};
   if (from === undefined || where === undefined || CHANGES.test(where)) return undefined;
   const aliases = aliasesIn(sql);
+  for (const column of columns) aliases.add(foldName(column));
   const list = tokenList(where);
   const top = topLevel(list, 0);
   if (top.some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
@@ -55,7 +56,7 @@ export function rowsWithoutTries(sql: string, odd = TRIES): string | undefined {
   const kept = parts.flatMap(({ from: first, to }) => {
     const text = textIn(where, list, first, to);
     const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
-    const hasAlias = list.slice(first, to).some((one) => aliases.has(one.text.toLowerCase()));
+    const hasAlias = list.slice(first, to).some((one) => aliases.has(foldName(nameOfToken(one) ?? '')));
     return hasParameter || hasAlias || odd.test(text) ? [] : [`(${text})`];
   });
   return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
@@ -84,13 +85,14 @@ export function overRows({ sql, only }: Pick<QueryRequest, 'sql' | 'only'>): str
 function aliasesIn(sql: string): Set<string> {
   const list = tokenList(sql);
   const top = topLevel(list, 0);
-  const names = top.flatMap((at, index) => {
+  const names = top.flatMap((at, index): string[] => {
     const next = list[top[index + 1] ?? -1];
     const isEnd = isMark(next, ',') || wordOf(next) === 'from';
     const before = list[at - 1];
     const isItem = isMark(before, ',') || isMark(before, '.') || /^(?:select|distinct|all)$/.test(wordOf(before));
     const name = isMark(next, ':') || (isEnd && !isItem) ? list[at] : undefined;
-    return name?.kind === 'word' || name?.kind === 'quoted' ? [name.text.toLowerCase()] : [];
+    const called = nameOfToken(name);
+    return called === undefined ? [] : [foldName(called)];
   });
   return new Set(names);
 }
