@@ -58,6 +58,9 @@ function orderOf(n: number) {
     sku: `SKU-${three}`,
     po: `PO-${n + 950}`,
     gate: `A-${n}`,
+    sprint: `Sprint ${n}`,
+    track: `${['One', 'Two'][n % 2]} ${n}`,
+    movie_name: `Rocky ${n}`,
     shelf: `A-${(n % 9) + 1}-${n}`,
     inv: `INV-2024-${three}`,
     several: `${n % 2 === 0 ? 'PO' : 'SO'}-${n + 950}`,
@@ -485,7 +488,10 @@ test.each([
     'SELECT sum(CAST(dotted AS DOUBLE)) FROM orders',
     "dotted is text such as '1.001' and '2.002', whose dots may be between thousands. If they are: CAST(replace(dotted, '.', '') AS DOUBLE); ",
   ],
-  ['SELECT max(TRY_CAST(o.dotted AS DECIMAL(9,3))) FROM orders o', "If they are: TRY_CAST(replace(o.dotted, '.', '') AS "],
+  [
+    'SELECT max(TRY_CAST(o.dotted AS DECIMAL(9,3))) FROM orders o',
+    "If they are: TRY_CAST(replace(o.dotted, '.', '') AS ",
+  ],
 ])('what TRY_CAST makes NULL: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
@@ -515,6 +521,12 @@ test.each([
     'file',
     "file is text, ordered as text: 'img109' comes before 'img11'. By its number: CAST(regexp_extract(file, '[0-9]+$') AS BIGINT).",
   ],
+  [
+    'sprint',
+    "sprint is text, ordered as text: 'Sprint 109' comes before 'Sprint 11'. By its number: CAST(regexp_extract(sprint, '[0-9]+$') AS BIGINT).",
+  ],
+  ['track', undefined],
+  ['movie_name', undefined],
   ['sku', undefined],
   ['inv', undefined],
   ['several', undefined],
@@ -528,7 +540,7 @@ test.each([
   const { rows } = await engine.query({
     sql: `SELECT ${field} FROM orders ORDER BY ${sql.replace(/\.$/, '')} DESC LIMIT 1`,
   });
-  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119' }[field] ?? 'A-119']);
+  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119', sprint: 'Sprint 119' }[field] ?? 'A-119']);
 });
 
 test('what is known of the data is not told of others that came since', async () => {
