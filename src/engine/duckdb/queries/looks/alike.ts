@@ -247,7 +247,6 @@ function setsAlike(written: string, texts: readonly string[]): string[][] {
 /** Shorter ones may be symbols: `mm` and `MM`, `mW` and `MW`, `Shh` and `SHH`. */
 const WORD_CHARS_MIN = 4;
 const OF_SYMBOLS = /(?:^|[^a-z])(?:units?|uom|einheit|symbol|gene|allele|formula)"?$/i;
-const ONE_LETTER = /^(\p{L})\1+$/iu;
 
 /** Whether the letter case of short texts of a field means something: it is called so, or some have one of their own. */
 const areSymbols = (written: string, texts: readonly string[]) =>
@@ -257,10 +256,11 @@ const areSymbols = (written: string, texts: readonly string[]) =>
 function isMeantCase(texts: readonly string[], hasSymbols: boolean): boolean {
   if (new Set(texts.map((text) => text.toLowerCase())).size > 1) return false;
   return texts.some(
-    (text) => (isShortText(text) && (hasSymbols || ONE_LETTER.test(text))) || (/\d/.test(text) && !isOfOneCase(text)),
+    (text) => (isShortText(text) && (hasSymbols || isOneLetter(text))) || (/\d/.test(text) && !isOfOneCase(text)),
   );
 }
 
+const isOneLetter = (text: string) => text.length > 1 && new Set(text.toLowerCase()).size === 1;
 const isShortText = (text: string) => text.length < WORD_CHARS_MIN;
 const isOfOneCase = (text: string) =>
   [text.toLowerCase(), text.toUpperCase(), text.slice(0, 1) + text.slice(1).toLowerCase()].includes(text);
