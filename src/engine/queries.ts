@@ -51,6 +51,8 @@ export interface Unbound {
 
 export interface QueryRequest {
   sql: string;
+  /** Of a collection, its workspace and its name, only the documents that meet a condition are read, as SQL: what errors name is other SQL then. */
+  only?: { collection: readonly [workspace: string, name: string]; where: string } | undefined;
   parameters?: readonly Parameter[] | undefined;
   /** Rows to return if the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;
@@ -69,20 +71,11 @@ export interface QueryRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** The rows of one table that a statement reads. */
-export interface ReadRows {
-  /** What stands behind its FROM, and its WHERE, as they are written. */
-  from: string;
-  where: string;
-}
-
 export interface QueryOutcome {
   /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];
   /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
   aliases: string[];
-  /** Of a statement of one SELECT over one of these; undefined: it is another, or has no WHERE. */
-  readRows?: ReadRows | undefined;
   /** Their names are unique: the second `x` is `x_1`; if the result was to be kept, regardless of letter case. */
   columns: { name: string; type: string }[];
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */

@@ -43,7 +43,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody, tellsUnused =
       elapsed_time_ms: Math.round(performance.now() - startedAt),
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
-    warnings: [...outcome.warnings, ...(await asideWarnings(ctx, sql, outcome))],
+    warnings: [...outcome.warnings, ...(await asideWarnings(ctx, sql, outcome.collections))],
     // Rows that were cut off can be fetched if the result is kept; what the caller asked for is no error.
     query_errors: keeping?.is_kept ? [] : cutErrors(outcome.cut, outcome.rows.length),
     status: 'COMPLETED',

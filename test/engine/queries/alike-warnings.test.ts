@@ -30,6 +30,11 @@ beforeAll(async () => {
       company: ['Acme', 'Acme ', 'Café', 'Cafe\u0301'][n % 4] ?? '',
       code2: ['a1', 'b1', '0', ''][n % 4] ?? '',
       unit: ['mW', 'MW', 'kW'][n % 3] ?? '',
+      paid: ['yes', 'Yes', 'YES', 'no'][n % 4] ?? '',
+      key: ['y', 'Y', 'n'][n % 3] ?? '',
+      gene: ['Shh', 'SHH'][n % 2] ?? '',
+      genotype: ['AA', 'Aa', 'aa'][n % 3] ?? '',
+      measure: ['l', 'L', 'pH'][n % 3] ?? '',
       video: ['dQw4w9', 'dqw4W9', 'x1'][n % 3] ?? '',
       long: (n % 2 === 0 ? 'a' : 'A').repeat(5_000),
       clean: ['Zürich', 'Bern', 'Genf'][n % 3] ?? '',
@@ -136,6 +141,8 @@ test.each([
     "'7' and '007' (zeros before it). ltrim(d.sku, '0') makes",
   ],
   ['SELECT count(DISTINCT trim(company)) FROM docs', 'nfc_normalize(trim(company)) makes them one.'],
+  ["SELECT paid, count(*) FROM docs WHERE paid <> 'no' GROUP BY 1", 'lower(paid) makes them one.'],
+  ["SELECT count(*) FROM docs WHERE key = 'y'", "lower(key) = 'y' has it, too."],
   ['SELECT trim(company) AS c, count(*) FROM docs GROUP BY 1', 'nfc_normalize(trim(company)) makes them one.'],
 ])('one expression makes all of them one: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
@@ -161,6 +168,8 @@ test.each([
   "SELECT count(*) FROM docs WHERE unit = 'MW'",
   'SELECT unit, count(*), count(DISTINCT unit) FROM docs GROUP BY unit',
   'SELECT count(DISTINCT video) FROM docs',
+  'SELECT count(DISTINCT gene), count(DISTINCT genotype), count(DISTINCT measure) FROM docs',
+  "SELECT count(*) FROM docs WHERE gene = 'Shh' OR genotype IN ('AA', 'Aa') OR measure = 'l'",
   'SELECT long, count(*) FROM docs GROUP BY long',
 ])('no warning: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);

@@ -24,6 +24,8 @@ beforeAll(async () => {
         part: n % 20 === 0 ? 'P-1000' : `p10${10 + (n % 20)}`,
         team: n === 7 ? 'sales ' : (['Sales', 'IT', 'Legal'][n % 3] ?? ''),
         digits: `${n % 20}-${n % 30}`,
+        number: n % 20,
+        wide: `${(n % 20) + 1}`,
       }),
     ),
   );
@@ -37,6 +39,7 @@ beforeAll(async () => {
         part: n === 0 ? 'P-1000' : `P-10${10 + n}`,
         team: ['Sales', 'IT', 'Legal'][n % 3] ?? '',
         digits: `${n % 20}${n % 30}`,
+        number: n + 1,
       }),
     ),
   );
@@ -52,6 +55,17 @@ const found = (own: string, other: string) => `${own} finds 0 of 20 values that 
 
 test.each([
   ['docs d JOIN people p ON d.who = p._id', found('d.who = p._id', "ltrim(d.who, '0') = ltrim(p._id, '0')")],
+  [
+    'docs d JOIN people p ON d.who = p.number::VARCHAR',
+    found('d.who = CAST(p.number AS VARCHAR)', "ltrim(d.who, '0') = ltrim(CAST(p.number AS VARCHAR), '0')"),
+  ],
+  [
+    'docs WHERE who NOT IN (SELECT CAST(number AS TEXT) FROM people)',
+    found(
+      'who IN (SELECT CAST(number AS VARCHAR) …)',
+      "ltrim(who, '0') IN (SELECT ltrim(CAST(number AS VARCHAR), '0') …)",
+    ),
+  ],
   ['docs LEFT JOIN people p USING (who)', found('USING (who)', "ON ltrim(a.who, '0') = ltrim(b.who, '0')")],
   ['docs d, people p WHERE p.mail = d.mail', 'lower(trim(p.mail)) = lower(trim(d.mail)) finds 20.'],
   [
@@ -76,6 +90,9 @@ test.each([
   'docs d JOIN people p ON d.code = p.who',
   "docs d JOIN people p ON ltrim(d.who, '0') = p._id",
   'docs a JOIN docs b ON a.who = b.who',
+  'docs d JOIN people p ON d.wide = p.number::VARCHAR',
+  'docs d JOIN people p ON d.number::VARCHAR = p.number::VARCHAR',
+  'docs WHERE wide IN (SELECT number::VARCHAR FROM people)',
   // `1-11` and `11-1` would be one.
   'docs d JOIN people p ON d.digits = p.digits',
   // Whoever compares them in another spelling, too, knows how they are spelled.

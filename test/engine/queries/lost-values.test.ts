@@ -116,9 +116,10 @@ test('what a cast of an expression makes another number', async () => {
     { balance: '1,000.00', amount: '6.020,23 €', weight: '12 kg', share: '5k', part: '7-1' },
     { balance: '(250.50)', amount: '8.470,75 EUR', weight: '7 kg', share: '12k', part: '18-2' },
   ];
+  const wages = ['2.500', '12.500', '950', 'k. A.'].map((wage) => ({ wage }));
   await engine.addDocuments(
     'm',
-    money.map((one, n) => doc(`${n}`, one)),
+    [...money, ...wages].map((one, n) => doc(`${n}`, one)),
   );
   const kept = (field: string) => `regexp_replace(${field}, '[^0-9.+-]', '', 'g')`;
   const balance = "CAST(replace(regexp_replace(balance, '[^0-9.(+-]', '', 'g'), '(', '-') AS DOUBLE)";
@@ -129,7 +130,19 @@ test('what a cast of an expression makes another number', async () => {
   expect(await warningsOf(`SELECT sum(TRY_CAST(${kept('amount')} AS DOUBLE)) FROM money`)).toEqual([
     `${kept('amount')} makes 6.02023 of '6.020,23 €': CAST(replace(regexp_replace(amount, '[^0-9,+-]', '', 'g'), ',', '.') AS DOUBLE) makes 6020.23.`,
   ]);
+  expect(await warningsOf('SELECT max(wage) FROM money')).toEqual([
+    "wage is text, ordered as text: '12.500' comes before '2.500'. If they are: TRY_CAST(replace(wage, '.', '') AS DOUBLE); if they are decimal points: TRY_CAST(wage AS DOUBLE).",
+  ]);
+  const bare = `CAST(${kept('balance')} AS DOUBLE)`;
+  for (const wrong of [`${bare}) FILTER (WHERE share <> '(x)'`, `${bare}), max(balance`])
+    expect((await warningsOf(`SELECT sum(${wrong}) FROM money`)).join()).toContain("makes 250.5 of '(250.50)'");
   for (const right of [
+    `CASE WHEN balance LIKE '(%' THEN -1 ELSE 1 END * ${bare}`,
+    `if(starts_with(balance, '('), -1, 1) * ${bare}`,
+    `${bare}) FILTER (WHERE balance NOT LIKE '(%'`,
+    `abs(${bare})`,
+    "TRY_CAST(replace(wage, '.', '') AS BIGINT)",
+    "TRY_CAST(replace(replace(wage, '.', ''), ',', '.') AS DOUBLE)",
     "CAST(replace(weight, ' kg', '') AS INT)",
     "CAST(replace(share, 'k', '000') AS INT)",
     "CAST(split_part(part, '-', 1) AS INT)",
@@ -171,6 +184,8 @@ test('what try_strptime and casts to lengths of time make NULL', async () => {
     "SELECT count(*) FROM clocks WHERE try_strptime(day, '%m/%d/%Y') IS NULL",
     "SELECT if(day LIKE '%.%', try_strptime(day, '%d.%m.%Y'), try_strptime(day, '%m/%d/%Y')) FROM clocks",
     "SELECT max(try_strptime(day, '%m/%d/%Y')) FROM clocks WHERE day LIKE '%/%'",
+    `SELECT max(${length}) FROM clocks`,
+    "SELECT max(CAST(took AS INTERVAL)) FROM clocks WHERE took LIKE '%:%:%'",
   ])
     expect([right, await warningsOf(right)]).toEqual([right, []]);
 });

@@ -58,6 +58,9 @@ function orderOf(n: number) {
     sku: `SKU-${three}`,
     po: `PO-${n + 950}`,
     gate: `A-${n}`,
+    sprint: `Sprint ${n}`,
+    track: `${['One', 'Two'][n % 2]} ${n}`,
+    movie_name: `Rocky ${n}`,
     shelf: `A-${(n % 9) + 1}-${n}`,
     inv: `INV-2024-${three}`,
     several: `${n % 2 === 0 ? 'PO' : 'SO'}-${n + 950}`,
@@ -129,6 +132,8 @@ const PRICE = "price is text, ordered as text: '19' comes before '2'. As a numbe
 test.each([
   ['SELECT max(price) FROM docs WHERE price <> :free', PRICE],
   ['SELECT price FROM docs ORDER BY price LIMIT 3', PRICE],
+  ["SELECT price FROM docs WHERE name > 'name 3' ORDER BY price", PRICE],
+  ["SELECT price FROM docs WHERE price IN ('9', '10') AND name <> 'x' ORDER BY price", "'10' comes before '9'"],
   ['SELECT name, price FROM docs ORDER BY 2 DESC LIMIT 3', PRICE],
   ['SELECT name, price FROM docs QUALIFY row_number() OVER (ORDER BY name) > 0 ORDER BY price', PRICE],
   ["SELECT count(*) FROM docs WHERE price > '5'", PRICE],
@@ -172,6 +177,7 @@ test.each([
   'SELECT _id FROM docs ORDER BY _id',
   "SELECT count(*) FROM docs WHERE zip BETWEEN '01005' AND '01007'",
   "SELECT count(*) FROM docs WHERE price = '5' OR name > '5'",
+  "SELECT price FROM docs WHERE price IN ('10', '11', '12') AND name <> 'x' ORDER BY price",
   "SELECT count(*) FROM docs WHERE iso >= '2024-10-05'",
   "SELECT count(*) FROM docs WHERE name >= '2024-10-05'",
   'SELECT max(price) FROM (SELECT TRY_CAST(price AS DOUBLE) AS price FROM docs)',
@@ -482,7 +488,10 @@ test.each([
     'SELECT sum(CAST(dotted AS DOUBLE)) FROM orders',
     "dotted is text such as '1.001' and '2.002', whose dots may be between thousands. If they are: CAST(replace(dotted, '.', '') AS DOUBLE); ",
   ],
-  ['SELECT max(TRY_CAST(o.dotted AS DECIMAL(9,3))) FROM orders o', "If they are: CAST(replace(o.dotted, '.', '') AS "],
+  [
+    'SELECT max(TRY_CAST(o.dotted AS DECIMAL(9,3))) FROM orders o',
+    "If they are: TRY_CAST(replace(o.dotted, '.', '') AS ",
+  ],
 ])('what TRY_CAST makes NULL: %s', async (sql, said) => {
   expect(await warningsOf(sql)).toEqual([expect.stringContaining(said)]);
 });
@@ -512,6 +521,12 @@ test.each([
     'file',
     "file is text, ordered as text: 'img109' comes before 'img11'. By its number: CAST(regexp_extract(file, '[0-9]+$') AS BIGINT).",
   ],
+  [
+    'sprint',
+    "sprint is text, ordered as text: 'Sprint 109' comes before 'Sprint 11'. By its number: CAST(regexp_extract(sprint, '[0-9]+$') AS BIGINT).",
+  ],
+  ['track', undefined],
+  ['movie_name', undefined],
   ['sku', undefined],
   ['inv', undefined],
   ['several', undefined],
@@ -525,7 +540,7 @@ test.each([
   const { rows } = await engine.query({
     sql: `SELECT ${field} FROM orders ORDER BY ${sql.replace(/\.$/, '')} DESC LIMIT 1`,
   });
-  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119' }[field] ?? 'A-119']);
+  expect(rows[0]).toEqual([{ po: 'PO-1069', file: 'img119', sprint: 'Sprint 119' }[field] ?? 'A-119']);
 });
 
 test('what is known of the data is not told of others that came since', async () => {

@@ -279,6 +279,17 @@ test.each([
   expect((await engine.query({ sql })).warnings).toEqual([expect.stringMatching(/ here: \d+ of n \(BIGINT\)/)]);
 });
 
+test.each([
+  ['clean > 10', false],
+  ['clean > 10 AND n > 1 AND "n" < 100', false],
+  ['clean < 10', true],
+  ['n > 10', true],
+  ['clean > 10 OR n > 1', true],
+])('values that do not fit and that WHERE leaves out are not told: %s', async (where, isTold) => {
+  const { warnings } = await engine.query({ sql: `SELECT sum(n) FROM docs d WHERE ${where}` });
+  expect(warnings.join()).toMatch(isTold ? /1 of n / : /^$/);
+});
+
 test('says nothing of fields that the statement does not read', async () => {
   for (const sql of ['SELECT sum(clean) FROM docs', 'SELECT * EXCLUDE (n, o, l, m, _strays) FROM docs']) {
     expect(await engine.query({ sql })).toMatchObject({ warnings: [] });

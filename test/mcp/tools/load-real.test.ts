@@ -113,6 +113,29 @@ describe('load_file', () => {
     expect(await warned('SELECT sum(amt) FROM totals WHERE amt IN (10, 20)')).toEqual([]);
     expect(await warned('SELECT sum(t.amt) FROM commons.totals t WHERE t.amt < 25 OR false')).toEqual([]);
     expect(await warned('SELECT sum(amt) FROM totals WHERE amt >= 20')).toEqual([told]);
+    for (const used of [
+      'SELECT region FROM totals ORDER BY amt DESC LIMIT 1;',
+      'SELECT arg_max(commons.totals.region, "commons".totals.amt) FROM commons.totals -- all',
+      'SELECT region, rank() OVER (ORDER BY amt DESC) FROM totals',
+      'SELECT region, amt / sum(amt) OVER () FROM totals',
+      'SELECT count(DISTINCT region) FROM totals',
+      'WITH totals AS (SELECT * FROM commons.totals) SELECT max(amt) FROM totals',
+      "SELECT sum(amt) FROM totals WHERE region <> 'North'",
+    ])
+      expect([used, await warned(used)]).toEqual([used, [told]]);
+    for (const right of [
+      "SELECT sum(amt) FILTER (WHERE region <> 'Grand Total') FROM totals",
+      "SELECT sum(if(region LIKE 'G%', 0, amt)) FROM totals",
+      "WITH t AS (SELECT * FROM totals WHERE region IN ('North', 'South')) SELECT sum(amt), avg(amt) FROM t",
+      "SELECT sum(amt) FROM totals WHERE region = 'Grand Total'",
+      "SELECT sum(amt) FROM totals WHERE region LIKE '%total'",
+      "SELECT amt / (SELECT max(amt) FROM totals WHERE region = 'Grand Total') FROM totals",
+      'SELECT region, amt FROM totals ORDER BY amt DESC',
+      'SELECT * FROM totals LIMIT 3',
+      'SELECT region FROM totals ORDER BY random() LIMIT 1',
+      'SELECT min(amt) FROM totals',
+    ])
+      expect([right, await warned(right)]).toEqual([right, []]);
     const { data } = await call('describe_collection', { collection: 'totals' });
     expect(data['load_notes']).toEqual([expect.stringContaining(`: 1 row (line 4 "Grand Total") seems to sum up`)]);
     expect((await call('list_collections', {})).text).toMatch(/totals \(3 documents.*told at a load .*Grand Total/);

@@ -1,5 +1,6 @@
 import { conditionIn } from '../sql/conditions.ts';
-import { isNode, type Node, subqueryOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNode, type Node, nodesOf, subqueryOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNumberType } from '../sql/type-kinds.ts';
 import {
   isField,
   isSameField,
@@ -12,8 +13,9 @@ import {
   originsInQuery,
 } from './field-origins.ts';
 import type { Scope } from './node-scopes.ts';
+import { castIn } from './text-casts.ts';
 
-/** Two fields of text that have to be the same for rows to be put together. */
+/** Two fields of text, or numbers that are cast to it, that have to be the same for rows to be put together. */
 export interface JoinedKeys {
   one: Origin;
   other: Origin;
@@ -42,11 +44,28 @@ export function noteJoined({ origins, joinedKeys }: KeyUses, node: Node, scope: 
   const { left, right } = node;
   const { x, by, others: [other] = [] } = conditionIn(node) ?? {};
   if (by === '=' && ![x, other].some((side) => side?.['class'] === 'CONSTANT'))
-    add(leavesOf(origins, x, scope), leavesOf(origins, other, scope), by);
+    add(keysIn(origins, x, scope), keysIn(origins, other, scope), by);
   if (node['type'] === 'JOIN' && isNode(left))
     for (const name of textsOf(node['using_columns']))
       add(leavesInSide(origins, left, name), leavesInSide(origins, right, name), 'USING');
   const query = node['subquery_type'] === 'ANY' ? subqueryOf(node) : undefined;
   if (query !== undefined && /^(?:COMPARE_EQUAL)?$/.test(textOf(node['comparison_type'])))
-    add(leavesOf(origins, node['child'], scope), originsInQuery(origins, query, { at: 0 }), 'IN');
+    add(keysIn(origins, node['child'], scope), selectedIn(origins, query, scope), 'IN');
+}
+
+/** The fields that a side is, also as the text of a number. */
+function keysIn(origins: Origins, side: unknown, scope: Scope | undefined): readonly Leaf[] {
+  const cast = isNode(side) ? castIn(side) : undefined;
+  if (cast?.type !== 'VARCHAR') return leavesOf(origins, side, scope);
+  return leavesOf(origins, cast.operand, scope).map((leaf) =>
+    isField(leaf) && isNumberType(leaf.type)
+      ? { ...leaf, type: 'VARCHAR', written: `CAST(${leaf.written} AS VARCHAR)` }
+      : leaf,
+  );
+}
+
+function selectedIn(origins: Origins, query: Node, outer: Scope | undefined): readonly Leaf[] {
+  const found = originsInQuery(origins, query, { at: 0 });
+  const [item] = nodesOf(query['select_list']);
+  return found.length > 0 ? found : keysIn(origins, item, { select: query, outer });
 }

@@ -1,4 +1,11 @@
-import { isDecimalComma, MAYBE_THOUSANDS, numbersIn, withoutDots } from '../sql/corrections/readings.ts';
+import {
+  asCast,
+  isDecimalComma,
+  MAYBE_THOUSANDS,
+  numbersIn,
+  tryCast,
+  withoutDots,
+} from '../sql/corrections/readings.ts';
 import { isMissing } from '../sql/missing.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { ColumnNote } from './column-notes.ts';
@@ -51,7 +58,7 @@ export async function withThousands(
     const first = found.get(name);
     if (first === undefined || cell === undefined) return column;
     const shown = `line ${first.line.toLocaleString('en-US')} has ${JSON.stringify(String(first.cell))}`;
-    const text = `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, ${withoutDots(quoteName(name), 'BIGINT', cell.mixed === undefined ? 'CAST' : 'TRY_CAST')} is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`;
+    const text = `${JSON.stringify(name)} is text, since its dots may be between thousands: ${shown}. If they are, ${withoutDots(quoteName(name), cell.mixed === undefined ? asCast : tryCast)} is the number; if they are decimal points, load it with "types": {${JSON.stringify(name)}: "FLOAT"}.`;
     notes.set(name, { cause: 'are text, since their dots may be between thousands', text });
     return {
       name,

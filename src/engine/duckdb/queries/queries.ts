@@ -12,7 +12,7 @@ import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
-import { readRows } from '../sql/own-rows.ts';
+import { overRows } from '../sql/own-rows.ts';
 import type { Statement } from '../sql/statement.ts';
 import { attemptAgain, type Way } from './again.ts';
 import { corrected } from './corrections.ts';
@@ -123,7 +123,6 @@ async function outcomeOf(
     cut,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
-    readRows: opened.passed.tables.length === 1 ? readRows(request.sql) : undefined,
     warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, cut),
     queuedMicros,
   };
@@ -239,7 +238,14 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(keyOf(sql), opened);
     const { reads, tables, valueUses } = opened.passed;
-    const strays = await strayWarnings(connection, names, reads, withBehind(tables), valueUses.orders);
+    const strays = await strayWarnings(
+      connection,
+      names,
+      reads,
+      withBehind(tables),
+      valueUses.orders,
+      opened.passed.sql,
+    );
     const asked = { ...read, sql, ran: opened.passed.sql, values, data: dataOf(names, connection) };
     const ofValues = await orNothing(turn, () => lookAt(valueUses, asked));
     const warnings = [...statementWarnings(opened, request.parameters), ...ofValues, ...strays];
@@ -303,7 +309,7 @@ export function createQueries(context: Context): Queries {
   const parts: Parts = { ...context, places };
   return {
     ...places,
-    query: (request) => run(parts, request),
+    query: (request) => run(parts, { ...request, sql: overRows(request) }),
     inspect: (request) => inspect(parts, request),
   };
 }

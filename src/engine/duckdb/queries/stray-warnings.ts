@@ -3,6 +3,7 @@ import { holdsTextOf, literally, placeOf, STRAYS_COLUMN, strayCountsSql, strayRe
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { answerOf } from '../connections/answers.ts';
+import { resume } from '../connections/sessions.ts';
 import type { Place } from '../gate/field-origins.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
 import {
@@ -16,6 +17,7 @@ import {
   quoteName,
   quoteText,
 } from '../sql/names.ts';
+import { rowsWithoutTries } from '../sql/own-rows.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
 
 /** Fields that are named, and different places that are counted. */
@@ -29,7 +31,7 @@ const PATH_CHARS_MAX = 100;
 
 /**
  * Says of the fields that a statement computes with how many of their values do not fit. Numbers of a field of text, whose
- * texts are all there is to them, are told where it is `ordered`.
+ * texts are all there is to them, are told where it is `ordered`. `ran`: the statement as it ran.
  */
 export async function strayWarnings(
   connection: DuckDBConnection,
@@ -37,6 +39,7 @@ export async function strayWarnings(
   reads: FieldReads,
   tables: readonly NamedTable[],
   ordered: readonly Place[] = [],
+  ran = '',
 ): Promise<string[]> {
   const warnings = await spellingWarnings(connection, names, reads, tables);
   const { all, paths, readStrays } = reads;
@@ -47,7 +50,7 @@ export async function strayWarnings(
     const columns = [...(table.strays ?? [])].filter(isNew);
     if (table.fieldAt === undefined || columns.length === 0) continue;
     const found = new Map<string, FieldCount>();
-    const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table));
+    const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table), ran);
     const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
     const kinds = new Map<string, number>();
     for (const { place } of places) kinds.set(place, (kinds.get(place) ?? 0) + 1);
@@ -141,13 +144,23 @@ async function countPlaces(
   names: Names,
   { workspace, name, written, strays, itemPlaces }: NamedTable,
   where: string,
+  ran: string,
 ): Promise<{ places: PlaceCount[]; more: number }> {
   const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
-  const counts = strayCountsSql(viewOf(names, workspace, name), { where, items, areTyped: written !== undefined });
-  const rows = await answerOf(
-    connection,
-    `SELECT place, type, json, "values", items, uneven, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
-  );
+  const countIn = (rows: string) => {
+    const counts = strayCountsSql(rows, { where, items, areTyped: written !== undefined });
+    return answerOf(
+      connection,
+      `SELECT place, type, json, "values", items, uneven, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
+    );
+  };
+  // Those that WHERE leaves out are not read. For a value that does not fit its own field is NULL there.
+  const own = rowsWithoutTries(ran, undefined, [STRAYS_COLUMN, ...(strays ?? [])]);
+  const view = viewOf(names, workspace, name);
+  const rows = await countIn(own === undefined ? view : `(SELECT * FROM ${own})`).catch(async () => {
+    await resume(connection);
+    return countIn(view);
+  });
   const places = rows.map(([place, time, json, count, items, uneven]) => ({
     place: String(place),
     time: time === null ? null : String(time),

@@ -1,5 +1,7 @@
-import type { ReadRows } from '../../queries.ts';
+import type { QueryRequest } from '../../queries.ts';
 import { isMark, wordOf } from './forms/edit.ts';
+import { foldName, quoteName } from './names.ts';
+import { nameOfToken } from './paths.ts';
 import { type TokenList, tokenList } from './token-list.ts';
 import { conditionsIn, topLevel } from './token-ranges.ts';
 
@@ -15,8 +17,8 @@ const TRIES = /try/i;
 /** What makes another answer of the same data: what is asked of these rows is kept until they change. */
 const CHANGES = /random|uuid|now|today|current_|localtime|nextval/i;
 
-/** Undefined: it reads several tables, or has another query in it, or no WHERE. */
-export function readRows(sql: string): ReadRows | undefined {
+/** What stands behind FROM, and WHERE. Undefined: it reads several tables, or has another query in it, or no WHERE. */
+function readRows(sql: string): { from: string; where: string } | undefined {
   const list = tokenList(sql);
   const words = list.map(wordOf);
   const [select, from, ...more] = words.flatMap((word, at) => (SELECTS.test(word) ? [at] : []));
@@ -29,33 +31,60 @@ export function readRows(sql: string): ReadRows | undefined {
   return { from: textIn(sql, list, from + 1, where), where: textIn(sql, list, where + 1, end ?? list.length) };
 }
 
-/** The same as what stands behind FROM, without conditions that try to read values, have parameters, or name what is computed. */
-export function rowsWithoutTries(sql: string): string | undefined {
+/** A condition that puts values in order, or casts them, as may be wrong. */
+export const ORDERS_OR_CASTS = /try|cast|::|\bbetween\b|(?<!<)>|<(?!>)/i;
+
+/**
+ * The same as what stands behind FROM, without conditions that have parameters, name what is computed or one of `columns`, or are
+ * like `odd`, default: try to read values.
+ */
+export function rowsWithoutTries(sql: string, odd = TRIES, columns: Iterable<string> = []): string | undefined {
   const { from, where } = readRows(sql) ?? {};
   if (from === undefined || where === undefined || CHANGES.test(where)) return undefined;
   const aliases = aliasesIn(sql);
+  for (const column of columns) aliases.add(foldName(column));
   const list = tokenList(where);
   if (topLevel(list, 0, list.length).some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
   const kept = conditionsIn(list, 0, list.length).flatMap(([first, to]) => {
     const text = textIn(where, list, first, to);
     const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
-    const hasAlias = list.slice(first, to).some((one) => aliases.has(one.text.toLowerCase()));
-    return hasParameter || hasAlias || TRIES.test(text) ? [] : [`(${text})`];
+    const hasAlias = list.slice(first, to).some((one) => aliases.has(foldName(nameOfToken(one) ?? '')));
+    return hasParameter || hasAlias || odd.test(text) ? [] : [`(${text})`];
   });
   return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
+}
+
+/** The SQL of a request, over the rows alone that it may read: a WITH in which a collection has its name. */
+export function overRows({ sql, only }: Pick<QueryRequest, 'sql' | 'only'>): string {
+  if (only === undefined) return sql;
+  const [workspace, name] = only.collection;
+  const list = tokenList(sql);
+  const isName = (at: number, own: string) => foldName(nameOfToken(list[at]) ?? '') === foldName(own);
+  const parts: string[] = [];
+  let from = 0;
+  for (const [at, { start }] of list.entries()) {
+    if (!isName(at, workspace) || !isMark(list[at + 1], '.') || !isName(at + 2, name) || isMark(list[at - 1], '.'))
+      continue;
+    parts.push(sql.slice(from, start));
+    from = list[at + 2]?.start ?? start;
+  }
+  const end = list.findLast((token) => !isMark(token, ';'))?.end;
+  const rows = `SELECT * FROM ${quoteName(workspace)}.${quoteName(name)} WHERE ${only.where}`;
+  return `WITH ${quoteName(name)} AS (${rows}) SELECT * FROM (${parts.join('')}${sql.slice(from, end)})`;
 }
 
 /** What the items of a select list are called, in lower case: WHERE may name these. */
 function aliasesIn(sql: string): Set<string> {
   const list = tokenList(sql);
   const top = topLevel(list, 0, list.length);
-  const names = top.flatMap((at, index) => {
+  const names = top.flatMap((at, index): string[] => {
     const next = list[top[index + 1] ?? -1];
     const isEnd = isMark(next, ',') || wordOf(next) === 'from';
     const before = list[at - 1];
     const isItem = isMark(before, ',') || isMark(before, '.') || /^(?:select|distinct|all)$/.test(wordOf(before));
     const name = isMark(next, ':') || (isEnd && !isItem) ? list[at] : undefined;
-    return name?.kind === 'word' || name?.kind === 'quoted' ? [name.text.toLowerCase()] : [];
+    const called = nameOfToken(name);
+    return called === undefined ? [] : [foldName(called)];
   });
   return new Set(names);
 }

@@ -70,10 +70,11 @@ async function spelledSaid(
   others: readonly string[],
   data: Data,
 ): Promise<string | undefined> {
+  const hasSymbols = areSymbols(field.written, [...known, ...others]);
   const sets = known
     .filter((text) => text.trim() !== '')
     .map((text) => [text, ...others.filter((other) => foldText(other) === foldText(text))])
-    .filter((set) => set.length > 1 && !isMeantCase(set));
+    .filter((set) => set.length > 1 && !isMeantCase(set, hasSymbols));
   const [first = [], ...more] = sets;
   const [text = '', other = ''] = first;
   const spelling = sets.length === 0 ? undefined : spellingOf(sets);
@@ -212,7 +213,7 @@ async function frequentSaid(equality: TextEquality, texts: readonly string[], da
 }
 
 function alikeSaid(written: string, texts: readonly string[]): string | undefined {
-  const sets = setsAlike(texts);
+  const sets = setsAlike(written, texts);
   const spelling = sets.length === 0 ? undefined : spellingOf(sets);
   if (spelling === undefined) return undefined;
   const pairs = new Map<string, string>();
@@ -225,7 +226,8 @@ function alikeSaid(written: string, texts: readonly string[]): string | undefine
 }
 
 /** Different texts that differ in their spelling only, together. */
-function setsAlike(texts: readonly string[]): string[][] {
+function setsAlike(written: string, texts: readonly string[]): string[][] {
+  const hasSymbols = areSymbols(written, texts);
   const seen = new Map<string, string[]>();
   for (const text of new Set(texts)) {
     const folded = text === '' ? '' : foldText(text);
@@ -233,18 +235,27 @@ function setsAlike(texts: readonly string[]): string[][] {
     if (same === undefined) seen.set(folded, [text]);
     else if (folded !== '') same.push(text);
   }
-  return [...seen.values()].filter((set) => set.length > 1 && !isMeantCase(set));
+  return [...seen.values()].filter((set) => set.length > 1 && !isMeantCase(set, hasSymbols));
 }
 
-/** Shorter ones are symbols and units: `Co` and `CO`, `mW` and `MW`. */
+/** Shorter ones may be symbols: `mm` and `MM`, `mW` and `MW`, `Shh` and `SHH`. */
 const WORD_CHARS_MIN = 4;
+const OF_SYMBOLS = /(?:^|[^a-z])(?:units?|uom|einheit|symbol|gene|allele|formula)"?$/i;
+
+/** Whether the letter case of short texts of a field means something: it is called so, or some have one of their own. */
+const areSymbols = (written: string, texts: readonly string[]) =>
+  OF_SYMBOLS.test(written) || texts.some((text) => isShortText(text) && !isOfOneCase(text));
 
 /** Whether texts differ in their letter case only, and are no words but symbols, or ids such as `dQw4w9`. */
-function isMeantCase(texts: readonly string[]): boolean {
+function isMeantCase(texts: readonly string[], hasSymbols: boolean): boolean {
   if (new Set(texts.map((text) => text.toLowerCase())).size > 1) return false;
-  return texts.some((text) => text.length < WORD_CHARS_MIN || (/\d/.test(text) && !isOfOneCase(text)));
+  return texts.some(
+    (text) => (isShortText(text) && (hasSymbols || isOneLetter(text))) || (/\d/.test(text) && !isOfOneCase(text)),
+  );
 }
 
+const isOneLetter = (text: string) => text.length > 1 && new Set(text.toLowerCase()).size === 1;
+const isShortText = (text: string) => text.length < WORD_CHARS_MIN;
 const isOfOneCase = (text: string) =>
   [text.toLowerCase(), text.toUpperCase(), text.slice(0, 1) + text.slice(1).toLowerCase()].includes(text);
 

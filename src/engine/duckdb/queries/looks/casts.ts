@@ -63,13 +63,16 @@ export const lostByCasts: Look = ({ casts }, { data, ran }) => {
 const SHORT_CLOCK = /^\d+:\d\d$/;
 const LONG_CLOCK = /^\d+:\d\d:\d\d/;
 
-/** Minutes and seconds beside hours, minutes and seconds, which a cast takes for hours and minutes. */
+/**
+ * Minutes and seconds beside hours, minutes and seconds, which a cast takes for hours and minutes. Whoever computes some of what
+ * is cast tells them apart.
+ */
 export const clocks: Look = ({ casts }) =>
   casts
-    .filter(({ type }) => /^interval$/i.test(type))
+    .filter(({ type, sources }) => /^interval$/i.test(type) && !sources.isComputed)
     .slice(0, CASTS_MAX)
     .map((cast) => ({
-      kind: 'time',
+      kind: 'lost',
       samples: textsIn(cast),
       said(texts) {
         const all = texts.flat().map(({ text }) => text.trim());
@@ -123,7 +126,7 @@ export const thousands: Look = ({ casts }) =>
       said(texts) {
         for (const values of texts.map((some) => some.map(sampled).filter(({ isRead }) => isRead))) {
           const reading = readingFor({ operand: cast.written, type: cast.type }, values);
-          if (reading !== 'right') return reading.said;
+          if (reading !== 'right') return cast.isTry ? triedSql(reading.said ?? '') : reading.said;
         }
         return undefined;
       },
@@ -157,7 +160,7 @@ export const misread: Look = ({ casts }, { data, sql: asked }) =>
           if (other === undefined) return undefined;
         }
         const right = readingFor(readIn(cast), values);
-        if (other === undefined || right === 'right') return undefined;
+        if (other === undefined || right === 'right' || knowsSign(asked, cast, other)) return undefined;
         const made = `${written} makes ${other.one} of ${quoteText(cut(other.text, SHOWN_CHARS))}`;
         return right.sql === undefined ? `${made}. ${right.ways}` : `${made}: ${right.sql} makes ${other.other}.`;
       },
@@ -171,21 +174,37 @@ function unitsSaid(operand: string, written: string, units: readonly UnitSeen[])
 }
 
 /** Whether a statement names a unit, or does something else with the field than to cast it. */
-function knowsUnits(sql: string, { written, sources }: TextCast, units: readonly UnitSeen[]): boolean {
-  const plain = (text: string) =>
-    text
-      .replace(/\s+/g, ' ')
-      .replace(/ ?([(),]) ?/g, '$1')
-      .toLowerCase();
-  const isNamed = tokenList(sql).some(
-    ({ kind, text }) => kind === 'string' && units.some(({ unit }) => text.includes(unit)),
-  );
-  const name = sources.fields[0]?.path.at(-1)?.toLowerCase() ?? '';
-  const rest = plain(sql)
-    .replaceAll(plain(written), '')
-    .replaceAll(`${name} is not null`, '')
-    .replaceAll(`"${name}" is not null`, '');
-  return isNamed || (name !== '' && rest.includes(name));
+function knowsUnits(sql: string, cast: TextCast, units: readonly UnitSeen[]): boolean {
+  return hasText(sql, ({ text }) => units.some(({ unit }) => text.includes(unit))) || isElsewhere(sql, cast);
+}
+
+const hasText = (sql: string, test: (token: { text: string }) => boolean) =>
+  tokenList(sql).some((token) => token.kind === 'string' && test(token));
+
+/** Marks of numbers below zero. */
+const MINUS = /[(−-]/;
+
+/** Whether numbers differ in their sign alone, and a statement leaves that out, or asks the field for the mark that says it. */
+function knowsSign(sql: string, cast: TextCast, { text, one, other }: { text: string; one: number; other: number }) {
+  if (one !== -other) return false;
+  const mark = MINUS.exec(text)?.[0] ?? text;
+  const rest = withoutCast(sql, cast);
+  return rest.includes('abs(') || (isElsewhere(sql, cast) && hasText(rest, (token) => token.text.includes(mark)));
+}
+
+const plain = (sql: string) =>
+  sql
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([(),]) ?/g, '$1')
+    .toLowerCase();
+
+const withoutCast = (sql: string, { written }: TextCast) => plain(sql).replaceAll(plain(written), '');
+
+/** Whether a field is also somewhere else in a statement than in its cast. */
+function isElsewhere(sql: string, cast: TextCast): boolean {
+  const name = cast.sources.fields[0]?.path.at(-1)?.toLowerCase() ?? '';
+  const rest = withoutCast(sql, cast).replaceAll(`${name} is not null`, '').replaceAll(`"${name}" is not null`, '');
+  return name !== '' && rest.includes(name);
 }
 
 /** What reads all values but words, which are to be NULL if they were; a sentence, or nothing. */

@@ -27,6 +27,9 @@ const WAYS: readonly ((x: string) => string)[] = [
   (x) => `regexp_replace(lower(${x}), '[^\\pL\\pN]', '', 'g')`,
 ];
 
+/** Of what is text it is the text. */
+const AS_TEXT = 'CAST(v AS VARCHAR)';
+
 const plain = (text: string) =>
   text
     .toLowerCase()
@@ -36,7 +39,7 @@ const plain = (text: string) =>
 export const keys: Look = ({ joinedKeys }, { rows, data }) =>
   joinedKeys.map((pair) => ({
     kind: 'alike',
-    samples: [pair.one, pair.other].map((field) => ({ field, types: [] })),
+    samples: [pair.one, pair.other].map((field) => ({ field: { ...field, of: AS_TEXT }, types: [] })),
     async said([ones = [], others = []]) {
       const there = new Set(others.map(({ text }) => text));
       const alike = new Set(others.map(({ text }) => plain(text)));
@@ -50,7 +53,7 @@ export const keys: Look = ({ joinedKeys }, { rows, data }) =>
 /** What to say of the values of a field that the other side of a join has. */
 async function saidOf(pair: JoinedKeys, of: Origin, beside: Origin, data: Data): Promise<string | undefined> {
   const values = (field: Origin, documents: number) =>
-    `SELECT DISTINCT v FROM (${fieldSql(field.path, data.viewOf(field.table), documents)}) WHERE v IS NOT NULL`;
+    `SELECT DISTINCT ${AS_TEXT} AS v FROM (${fieldSql(field.path, data.viewOf(field.table), documents)}) WHERE v IS NOT NULL`;
   const found = ['v', ...WAYS.map((way) => way('v'))].map(
     (v) => `count(*) FILTER (WHERE ${v} IN (SELECT ${v} FROM r WHERE v IS NOT NULL))`,
   );

@@ -1,4 +1,5 @@
 import type { ValueUses } from '../../gate/value-uses.ts';
+import { ORDERS_OR_CASTS, rowsWithoutTries } from '../../sql/own-rows.ts';
 import { alike, misspelt, near, nulls } from './alike.ts';
 import { blanks } from './blanks.ts';
 import { clocks, lostByCasts, misread, shortYears, thousands } from './casts.ts';
@@ -10,7 +11,7 @@ import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
 import { orders } from './orders.ts';
-import { fewTextsOf } from './samples.ts';
+import { fewTextsOf, type SeenText } from './samples.ts';
 import { sentinels } from './sentinels.ts';
 import { wholeDays } from './whole-days.ts';
 
@@ -67,6 +68,19 @@ export function lookWithoutData(uses: ValueUses, asked: Asked): Promise<string[]
 const LOOKS_MS = 2_000;
 const INTERRUPT_MS = 50;
 
+/** What is so of the values that a statement reads, and not of what it compares them with. */
+const OF_VALUES: ReadonlySet<Kind> = new Set(['order', 'lost']);
+
+/** What to say; of such kinds only if it is so of the rows that WHERE keeps, too. */
+async function saidOf(question: Question, texts: readonly SeenText[][], asked: Asked): Promise<string | undefined> {
+  const said = await question.said(texts);
+  const { kind, samples } = question;
+  if (said === undefined || !OF_VALUES.has(kind) || samples.length === 0) return said;
+  const from = rowsWithoutTries(asked.ran, ORDERS_OR_CASTS);
+  const kept = samples.map((one) => ({ ...one, field: { from, ...one.field } }));
+  return from === undefined ? said : question.said(await fewTextsOf(kept, asked.data));
+}
+
 async function answered(questions: readonly Question[], asked: Asked): Promise<string[]> {
   const samples = questions.flatMap((question) => question.samples);
   const said = new Map<string, Kind>();
@@ -81,7 +95,7 @@ async function answered(questions: readonly Question[], asked: Asked): Promise<s
       const own = texts.splice(0, question.samples.length);
       // What is known of the fields says more than the times of an answer.
       if (countOf(question.kind) >= WARNINGS_MAX || (question.kind === 'farTime' && countOf('time') > 0)) continue;
-      const warning = await question.said(own);
+      const warning = await saidOf(question, own, asked);
       // What was interrupted has not seen all.
       if (warning !== undefined && !isLate()) said.set(warning, question.kind);
     }

@@ -244,8 +244,10 @@ function parts(seen: Seen): Scale | undefined {
 
 const NUMBER_BEHIND = /\d{1,15}$/;
 const PREFIX_CHARS_MAX = 24;
-/** Without a digit, and with a mark that parts it from the number. */
-const MARKED = /^(?:\D+[-−_#/]|\p{L}{1,4})$/u;
+/** Without a digit, and with a mark or, behind one word, a space that parts it from the number. */
+const MARKED = /^(?:\D+[-−_#/]|\p{L}+ |\p{L}{1,4})$/u;
+
+const A_TITLE = /(?:^|[^A-Za-z])(?:name|title|titel)"?$/i;
 
 /** `PO-` and `990`; undefined: a text is something else, such as a number with a unit, or of several numbers. */
 function numberedIn(text: string): { prefix: string; number: string } | undefined {
@@ -261,10 +263,11 @@ function numbered(seen: Seen): Scale | undefined {
   const isName = A_NAME.test(operand);
   const texts = ofShape(present, (text) => numberedIn(text) !== undefined);
   const [prefix, ...others] = new Set(texts.map((text) => numberedIn(text)?.prefix));
-  // `A109` of a code is a name as a whole.
+  // `A109` of a code, and `Rocky 2` of a title, is a name as a whole.
   if (
     prefix === undefined ||
-    (isName && /\p{L}$/u.test(prefix)) ||
+    (isName && /\p{L} ?$/u.test(prefix)) ||
+    (prefix.endsWith(' ') && A_TITLE.test(operand)) ||
     others.length > 0 ||
     texts.some((text) => formOf(text) !== undefined)
   )

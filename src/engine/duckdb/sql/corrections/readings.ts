@@ -49,8 +49,8 @@ export function unclearReading(cast: Cast, values: readonly Sampled[]): Reading 
   };
 }
 
-const asCast = ({ operand, type }: Cast) => `CAST(${operand} AS ${type})`;
-const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
+export const asCast = ({ operand, type }: Cast) => `CAST(${operand} AS ${type})`;
+export const tryCast = ({ operand, type }: Cast) => `TRY_CAST(${operand} AS ${type})`;
 
 /** A currency, or a unit, before or after a number, and the sign before that. */
 const UNIT_BEFORE = /^[+−-]?(?:[$€£¥%]|[A-Z]{2,4}\.?|\p{L}{1,12}\.)\s?/u;
@@ -145,18 +145,20 @@ const IS_MAYBE_THOUSANDS = new RegExp(`^${MAYBE_THOUSANDS}$`);
 /** What would have a dot, too, if that were between thousands. */
 const FOUR_DIGITS = /^-?\d{4,}$/;
 
-/** SQL for a number whose dots are between thousands; `cast`: TRY_CAST where there are other texts. */
-export const withoutDots = (operand: string, type = 'BIGINT', cast = 'CAST') =>
-  `${cast}(replace(${operand}, '.', '') AS ${type})`;
+/** SQL for a number whose dots are between thousands; `written`: how it is cast, with TRY_CAST where there are other texts. */
+export const withoutDots = (operand: string, written = asCast) =>
+  written({ operand: dotless(operand), type: 'BIGINT' });
+const dotless = (operand: string) => `replace(${operand}, '.', '')`;
 
 /** The number of each whose dot may be between thousands, if it may in all that have one; undefined: they are as a cast has them. */
-function thousandsReading({ operand, type }: Cast, values: readonly Sampled[]): Reading | undefined {
+function thousandsReading(cast: Cast, values: readonly Sampled[], written = asCast): Reading | undefined {
   const dotted = values.filter(({ text }) => text.includes('.'));
   const isMaybe = dotted.length > 0 && dotted.every(({ text }) => IS_MAYBE_THOUSANDS.test(text.trim()));
   if (!isMaybe || values.some(({ text }) => FOUR_DIGITS.test(text.trim()))) return undefined;
-  const ways = `If they are: ${withoutDots(operand, type)}; if they are decimal points: ${asCast({ operand, type })}.`;
+  const bare = written({ ...cast, operand: dotless(cast.operand) });
+  const ways = `If they are: ${bare}; if they are decimal points: ${written(cast)}.`;
   return {
-    said: `${operand}${TEXT_SUCH_AS}${examples(dotted)}, whose dots may be between thousands. ${ways}`,
+    said: `${cast.operand}${TEXT_SUCH_AS}${examples(dotted)}, whose dots may be between thousands. ${ways}`,
     ways,
   };
 }
@@ -170,7 +172,7 @@ function numberReading(cast: Cast, values: readonly Sampled[]): Reading | undefi
   const unread = values.filter((one) => !one.isRead);
   // Words have no number: NULL leaves none out.
   if (numbers.length > 0 && numbers.every(({ isRead }) => isRead))
-    return { sql: tryCast(cast), said: nullsSaid(cast, values, unread) };
+    return thousandsReading(cast, numbers, tryCast) ?? { sql: tryCast(cast), said: nullsSaid(cast, values, unread) };
   // What is a percentage beside what is none, or in several currencies or units, has no sum.
   const units = new Set(numbers.map(({ text }) => unitsIn(text)));
   if (units.has('%') && units.size === 2 && units.has('')) return { said: partlyPercent(cast, values, numbers) };
