@@ -51,8 +51,8 @@ export interface Unbound {
 
 export interface QueryRequest {
   sql: string;
-  /** Of a collection, its workspace and its name, only the documents that meet a condition are read, as SQL: what errors name is other SQL then. */
-  only?: { collection: readonly [workspace: string, name: string]; where: string } | undefined;
+  /** Of the first of these, only the documents that meet a condition are read, by whichever of the names: what errors name is other SQL then. */
+  only?: { names: readonly (readonly [workspace: string, name: string])[]; where: string } | undefined;
   parameters?: readonly Parameter[] | undefined;
   /** Rows to return if the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;

@@ -2,7 +2,9 @@ import { counted } from '../../contract/in-words.ts';
 import type { SqlBody } from '../../contract/queries.ts';
 import { quotedPath } from '../../contract/text.ts';
 import type { QueryOutcome, QueryRequest } from '../../engine/engine.ts';
+import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
+import { aliasesNaming } from '../collections/dependents.ts';
 import type { CallContext } from '../context.ts';
 import { REPEATS_NAMES } from '../ingest/header-rows.ts';
 
@@ -16,22 +18,30 @@ const NAME = /"((?:[^"]|"")+)"/g;
 
 /**
  * Says which rows of a collection sum up others, where a statement has another answer without them and names not each of them.
- * Looked for only in collections of which a load has told that.
+ * Looked for only in collections of which a load has told that, within two seconds in all.
  */
 export async function asideWarnings(
   ctx: CallContext,
   sql: SqlBody,
-  collections: QueryOutcome['collections'],
+  outcome: QueryOutcome,
+  tookMs: number,
 ): Promise<string[]> {
   const warnings: string[] = [];
-  for (const name of collections) {
+  if (!COMPUTES.test(sql.query) || outcome.cut !== null || outcome.rows.length > ROWS_MAX) return warnings;
+  // It would not be done in time a second time.
+  if (tookMs > LOOK_MS) return warnings;
+  const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(LOOK_MS)]);
+  const look: Look = { ctx: { ...ctx, signal }, sql, all: outcome.rows };
+  const bare = new Map<string, number>();
+  const names = [...outcome.collections, ...outcome.aliases];
+  for (const one of names) bare.set(bareName(one), (bare.get(bareName(one)) ?? 0) + 1);
+  for (const name of outcome.collections) {
     const collection = ctx.catalog.all('collection').get(name);
-    if (collection === undefined) continue;
+    // Two of one name cannot be told apart in what is asked.
+    if (collection === undefined || bare.get(bareName(name)) !== 1) continue;
     for (const { at, text, where, count: most } of ctx.usage.of(collection).notes) {
-      if (where === undefined || !COMPUTES.test(sql.query)) continue;
-      const count = await countAside(ctx, collection, where);
-      // Documents that came otherwise and are like them may be ordinary ones.
-      if (count === 0 || count > most || !(await areAmongUsed(ctx, sql, collection, where))) continue;
+      const count = where === undefined ? 0 : await amongUsed(look, collection, outcome.aliases, { where, most });
+      if (count === 0) continue;
       const [seem, repeat, them] = count === 1 ? ['seems', 'repeats', 'it'] : ['seem', 'repeat', 'them'];
       const what = text.includes(REPEATS_NAMES) ? `${repeat} ${REPEATS_NAMES}` : `${seem} to sum up others`;
       warnings.push(
@@ -42,39 +52,64 @@ export async function asideWarnings(
   return warnings;
 }
 
-/** Whether a statement has another answer without the rows of which a condition is not true, and does not ask for them. */
-async function areAmongUsed(
-  ctx: CallContext,
-  { query, parameters = [] }: SqlBody,
-  { workspace, name }: CollectionRecord,
-  where: string,
-): Promise<boolean> {
-  if (await areNamed(ctx, { query, parameters }, quotedPath(workspace, name), where)) return false;
-  const answer = (of: string) =>
-    rowsOf(ctx, { sql: query, parameters, only: { collection: [workspace, name], where: of } });
-  const [all, others] = [await answer('true'), await answer(where)];
-  if (all === undefined || others === undefined) return false;
-  const isField = Array.from(where.matchAll(NAME), ([, one = '']) => foldText(one)).some((one) =>
-    foldText(query).includes(one),
-  );
-  // A group of its own is seen as what it is where the field that says so is shown.
-  if (newRows(others, all) === 0) return GROUPS.test(query) && !isField && others.length < all.length;
-  if (isField && others.flat().every((value) => value === null || Number(value) === 0)) return false;
-  // What is random has another answer in any case.
-  return newRows((await answer('true')) ?? others, all) === 0;
+interface Look {
+  ctx: CallContext;
+  sql: SqlBody;
+  /** The answer that the statement has. */
+  all: QueryOutcome['rows'];
 }
 
-/** Whether a statement has a text for each of these rows that no other row has: whoever writes it knows of them. */
-async function areNamed(ctx: CallContext, { query, parameters = [] }: SqlBody, path: string, where: string) {
-  const [aside = [], others] = [
-    await rowsOf(ctx, { sql: `SELECT * FROM ${path} WHERE NOT (${where})` }),
-    await rowsOf(ctx, { sql: `SELECT * FROM ${path} WHERE ${where} LIMIT ${OTHERS_MAX}` }),
-  ];
+const bareName = (name: string) => foldText(name.slice(name.indexOf('.') + 1));
+
+/** How many rows there are of which a condition is not true, if a statement has another answer without them, and does not ask for them. */
+async function amongUsed(
+  { ctx, sql: { query, parameters = [] }, all }: Look,
+  collection: CollectionRecord,
+  aliases: readonly string[],
+  { where, most = Number.POSITIVE_INFINITY }: { where: string; most: number | undefined },
+): Promise<number> {
+  const path = quotedPath(collection.workspace, collection.name);
+  const aside = await rowsOf(ctx, { sql: `SELECT * FROM ${path} WHERE NOT (${where}) LIMIT ${ASIDE_MAX}` });
+  // Documents that came otherwise and are like them may be ordinary ones.
+  if (aside === undefined || aside.length === 0 || aside.length > most) return 0;
+  if (await areNamed(ctx, { query, parameters }, `${path} WHERE ${where}`, aside)) return 0;
+  const own = aliasesNaming(ctx.catalog, collectionKey(collection.workspace, collection.name));
+  const used = own.filter(
+    (one) => one.collections.length === 1 && aliases.includes(collectionKey(one.workspace, one.name)),
+  );
+  const names = [collection, ...used].map(({ workspace, name }) => [workspace, name] as const);
+  const answer = (of: string) => rowsOf(ctx, { sql: query, parameters, only: { names, where: of } });
+  const others = await answer(where);
+  if (others === undefined || !differs(query, where, all, others)) return 0;
+  // What is random has another answer in any case.
+  const again = await answer('true');
+  const count = again === undefined || newRows(again, all) > 0 ? 0 : await countAside(ctx, collection, where);
+  return count > most ? 0 : count;
+}
+
+/** Whether an answer is another one without some rows, and not only without what is seen as a group of theirs. */
+function differs(query: string, where: string, all: QueryOutcome['rows'], others: QueryOutcome['rows']): boolean {
+  const words = new Set(foldText(query).split(/[^\p{L}\p{N}_]+/u));
+  const fields = Array.from(where.matchAll(NAME), ([quoted, name = '']) => [quoted, name].map(foldText));
+  const isField = fields.some(([quoted = '', name = '']) => words.has(name) || foldText(query).includes(quoted));
+  if (newRows(others, all) === 0) return GROUPS.test(query) && !isField && others.length < all.length;
+  return !isField || others.flat().some((value) => value !== null && Number(value) !== 0);
+}
+
+/** Whether a statement has a text for each of some rows that no other row has: whoever writes it knows of them. */
+async function areNamed(
+  ctx: CallContext,
+  { query, parameters = [] }: SqlBody,
+  others: string,
+  aside: readonly unknown[][],
+) {
   const given = parameters.flatMap(({ value }) => (typeof value === 'string' ? [value] : []));
   const all = [...Array.from(query.matchAll(TEXT), ([, text = '']) => text), ...given].map(foldText);
-  const texts = [...new Set(all)].slice(0, TEXTS_MAX);
   const has = (row: readonly unknown[], text: string) => row.some((cell) => isNamedBy(cell, text));
-  const own = texts.filter((text) => others?.every((row) => !has(row, text)));
+  const texts = [...new Set(all)].slice(0, TEXTS_MAX).filter((text) => aside.some((row) => has(row, text)));
+  if (!aside.every((row) => texts.some((text) => has(row, text)))) return false;
+  const some = await rowsOf(ctx, { sql: `SELECT * FROM ${others} LIMIT ${OTHERS_MAX}` });
+  const own = texts.filter((text) => some?.every((row) => !has(row, text)));
   return aside.every((row) => own.some((text) => has(row, text)));
 }
 
@@ -101,12 +136,14 @@ function newRows(rows: readonly unknown[], others: readonly unknown[]): number {
 }
 
 const DIGITS = 12;
-const COUNT_MS = 1_000;
+/** For all that is asked of one statement. */
+const LOOK_MS = 2_000;
 /** Longer answers are not compared. */
 const ROWS_MAX = 10_000;
-/** How many of the other rows, and of a statement's texts, are looked at: each is compared with each. */
-const OTHERS_MAX = 1_000;
-const TEXTS_MAX = 20;
+/** How many rows, and texts of a statement, are compared each with each. */
+const ASIDE_MAX = 100;
+const OTHERS_MAX = 500;
+const TEXTS_MAX = 50;
 
 /** The documents of which a condition is not true. Zero, too, if they cannot be counted in time: the field may be gone. */
 export async function countAside(
@@ -123,7 +160,7 @@ async function rowsOf(
   { engine, caller, signal }: CallContext,
   request: QueryRequest,
 ): Promise<QueryOutcome['rows'] | undefined> {
-  const either = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+  const either = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
   const own = { ...request, defaultRowLimit: ROWS_MAX, caller: caller.keyHash, signal: either };
   const answer = await engine.query(own).catch(() => undefined);
   return answer?.cut === null ? answer.rows : undefined;

@@ -30,6 +30,9 @@ export async function runStatement(ctx: CallContext, sql: SqlBody, tellsUnused =
     if (collection !== undefined) ctx.usage.queried(collection);
   }
   const keeping = keepingOf(ctx, queryId, outcome);
+  const elapsedMs = performance.now() - startedAt;
+  // Before the rows are made objects, which empties them.
+  const ofRows = await asideWarnings(ctx, sql, outcome, elapsedMs);
   return {
     query_id: queryId,
     collections: outcome.collections,
@@ -40,10 +43,10 @@ export async function runStatement(ctx: CallContext, sql: SqlBody, tellsUnused =
       outcome.rows,
     ),
     stats: {
-      elapsed_time_ms: Math.round(performance.now() - startedAt),
+      elapsed_time_ms: Math.round(elapsedMs),
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
-    warnings: [...outcome.warnings, ...(await asideWarnings(ctx, sql, outcome.collections))],
+    warnings: [...outcome.warnings, ...ofRows],
     // Rows that were cut off can be fetched if the result is kept; what the caller asked for is no error.
     query_errors: keeping?.is_kept ? [] : cutErrors(outcome.cut, outcome.rows.length),
     status: 'COMPLETED',

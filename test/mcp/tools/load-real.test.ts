@@ -123,6 +123,8 @@ describe('load_file', () => {
       "SELECT sum(amt) FROM totals WHERE region <> 'North'",
     ])
       expect([used, await warned(used)]).toEqual([used, [told]]);
+    await call('create_alias', { workspace: 'commons', name: 'sums', collections: ['commons.totals'] });
+    expect(await warned('SELECT max(s.amt) FROM commons.sums s')).toEqual([told]);
     for (const right of [
       "SELECT sum(amt) FILTER (WHERE region <> 'Grand Total') FROM totals",
       "SELECT sum(if(region LIKE 'G%', 0, amt)) FROM totals",

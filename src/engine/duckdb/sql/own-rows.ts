@@ -54,23 +54,25 @@ export function rowsWithoutTries(sql: string, odd = TRIES, columns: Iterable<str
   return kept.length === 0 ? undefined : `${from} WHERE ${kept.join(' AND ')}`;
 }
 
-/** The SQL of a request, over the rows alone that it may read: a WITH in which a collection has its name. */
+/** The SQL of a request, over the rows alone that it may read: a WITH in which these have the names of the collection. */
 export function overRows({ sql, only }: Pick<QueryRequest, 'sql' | 'only'>): string {
-  if (only === undefined) return sql;
-  const [workspace, name] = only.collection;
+  const path = only?.names[0]?.map(quoteName).join('.');
+  if (only === undefined || path === undefined) return sql;
   const list = tokenList(sql);
-  const isName = (at: number, own: string) => foldName(nameOfToken(list[at]) ?? '') === foldName(own);
+  const nameAt = (at: number) => foldName(nameOfToken(list[at]) ?? '');
+  const full = new Set(only.names.map((names) => names.map(foldName).join('\0')));
   const parts: string[] = [];
   let from = 0;
   for (const [at, { start }] of list.entries()) {
-    if (!isName(at, workspace) || !isMark(list[at + 1], '.') || !isName(at + 2, name) || isMark(list[at - 1], '.'))
+    if (!isMark(list[at + 1], '.') || isMark(list[at - 1], '.') || !full.has(`${nameAt(at)}\0${nameAt(at + 2)}`))
       continue;
     parts.push(sql.slice(from, start));
     from = list[at + 2]?.start ?? start;
   }
   const end = list.findLast((token) => !isMark(token, ';'))?.end;
-  const rows = `SELECT * FROM ${quoteName(workspace)}.${quoteName(name)} WHERE ${only.where}`;
-  return `WITH ${quoteName(name)} AS (${rows}) SELECT * FROM (${parts.join('')}${sql.slice(from, end)})`;
+  const rows = `(SELECT * FROM ${path} WHERE ${only.where})`;
+  const tables = only.names.map(([, name]) => `${quoteName(name)} AS ${rows}`);
+  return `WITH ${tables.join(', ')} SELECT * FROM (${parts.join('')}${sql.slice(from, end)})`;
 }
 
 /** What the items of a select list are called, in lower case: WHERE may name these. */
