@@ -267,7 +267,7 @@ export interface Restored {
   left: Kept;
   /** The ids of the documents left whose ids exist, in order; at most a hundred. */
   leftIds: string[];
-  /** How many of the others are past the retention; all of them if none is restored. */
+  /** How many of the others are past the retention; counted if none is restored, and may be 0 if some are. */
   pastCount: number;
 }
 

@@ -201,6 +201,31 @@ describe('documents in the trash', () => {
     },
   );
 
+  fileTest('come back in as few steps where others are past the retention, which are counted at the end', async () => {
+    const ids = Array.from({ length: 24_000 }, (_, index) => `d${String(index).padStart(5, '0')}`);
+    const now = BigInt(Date.now()) * 1_000n;
+    await engine.addDocuments(
+      't',
+      ids.map((id, index) => doc(id, { v: 1 }, index % 2 === 0 ? now : 0n)),
+    );
+    await engine.deleteDocuments('t', ids, keep('k'));
+    await engine.addDocuments('t', [doc('d00000', { v: 2 }, now), doc('d00001', { v: 2 }, now)]);
+    await engine.close();
+    // Instead of waiting until half of them are past it.
+    const store = await FileStore.open({ file: folder.file, limits: LIMITS, log: SILENT, load: async () => undefined });
+    await store.transaction((sql) => sql('UPDATE "_meta"."tables" SET retention_secs = 3600'));
+    await store.close();
+    engine = await openSmall(folder.file);
+    const left = { docCount: 12_001 };
+    expect(await engine.restoreDocuments('k', 't', leaving('k'))).toMatchObject({ docCount: 11_999, left });
+    expect(await engine.restoreDocuments('k', 't', leaving('k'))).toMatchObject({
+      docCount: 0,
+      left,
+      leftIds: ['d00000', 'd00001'],
+      pastCount: 11_999,
+    });
+  });
+
   test('come back at once to their own collection, and to another in steps', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `d${index}`);
     await engine.addDocuments(

@@ -83,8 +83,8 @@ export async function findRows(sql: Sql, table: Table, ids: readonly string[]): 
 }
 
 /**
- * The rows of one deletion, which are in the trash: by id, at most `max` of those after one. `sql` is a transaction that
- * may write.
+ * The rows of one deletion that are within the retention, in the trash: by id, at most `max` of those after one. `sql` is a
+ * transaction that may write.
  */
 export function findDeleted(
   sql: Sql,
@@ -93,7 +93,7 @@ export function findDeleted(
   { after, max }: { after: string | undefined; max: number },
 ): Promise<FoundRow[]> {
   const id = quoteName(ID_COLUMN);
-  const isOf = `${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT`;
+  const isOf = `${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT${andKept(table.retentionSecs)}`;
   const page = `ORDER BY ${id} LIMIT ${max}`;
   return after === undefined
     ? rowsWhere(sql, table, `${isOf} ${page}`)

@@ -5,7 +5,7 @@ import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { opaqueText } from '../sql/opaque-text.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
-import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
+import { COMPARED_ID, HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
 import { conditionOf, type FoundRow, findDeleted, findRows, isVisible, LISTED, requireAll } from './find-rows.ts';
 import { documentOf, rowTexts } from './read-back.ts';
 import { oldestKeptMicros } from './retention.ts';
@@ -70,39 +70,58 @@ export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; 
 /**
  * Restores documents of a deletion that are within the retention and whose ids no other document has, a step of them; returns
  * their ids, and what is left. Another one that is past the retention counts: a clock that is wrong may hide it for a while,
- * and replaced it would be gone.
+ * and replaced it would be gone. Of the deletion's own, those past it are only looked at by the step that restores none:
+ * each step begins at the first page, and would meet them all again.
  */
 export async function restoreRows(
   sql: Sql,
   table: Table,
   trash: string,
-  deletion: bigint,
+  { deletion, leftIdsMax }: { deletion: bigint; leftIdsMax: number },
 ): Promise<{ ids: string[]; left: Kept; leftIds: string[]; pastCount: number }> {
   const leftIds: string[] = [];
-  const oldest = oldestKeptMicros(table.retentionSecs);
-  let pastCount = 0;
   let restored: FoundRow[] = [];
   let after: string | undefined;
   while (restored.length === 0) {
     const deleted = await findDeleted(sql, table, deletion, { after, max: STEP_ROWS_MAX });
     const ids = deleted.map(({ id }) => id);
     const taken = new Set((await findRows(sql, table, ids)).map(({ id }) => id));
-    const free = deleted.filter(({ id }) => !taken.has(id));
-    restored = free.filter(({ eventTimeMicros }) => oldest === null || eventTimeMicros >= oldest);
-    pastCount += free.length - restored.length;
-    leftIds.push(...taken);
+    restored = deleted.filter(({ id }) => !taken.has(id));
+    for (const id of taken) leftIds.push(id);
     after = ids.at(-1);
     if (deleted.length < STEP_ROWS_MAX) break;
   }
   await putBack(sql, table, restored, deletion);
   const docCount = await countOf(sql, table, deletion);
   if (docCount === 0) await dropKept(sql, [trash]);
+  let pastCount = 0;
+  if (restored.length === 0 && docCount > leftIds.length) {
+    const taken = await takenIn(sql, table, deletion, leftIdsMax);
+    pastCount = docCount - taken.docCount;
+    leftIds.splice(0, leftIds.length, ...taken.ids);
+  }
   return {
     ids: restored.map(({ id }) => id),
     left: await keptOf(sql, table, deletion, docCount),
-    leftIds: leftIds.sort(),
+    leftIds: leftIds.sort().slice(0, leftIdsMax),
     pastCount,
   };
+}
+
+/** How many of a deletion's documents have ids that the table has again, whatever the retention; their first ids, in order. */
+async function takenIn(
+  sql: Sql,
+  table: Table,
+  deletion: bigint,
+  max: number,
+): Promise<{ docCount: number; ids: string[] }> {
+  const [id, hash, data] = [quoteName(ID_COLUMN), quoteName(HASH_COLUMN), dataTable(table.id)];
+  // By the hashes of the deleted, which are few: the ids of all that the table has are not to be held in memory.
+  const live = `SELECT ${id} FROM ${data} WHERE ${hash} IN (SELECT ${hashOf(id)} FROM ${data} WHERE ${isOf(deletion)})`;
+  const [row] = await sql(
+    `SELECT count(*), to_json(min(${id}, ${max}))::VARCHAR FROM ${data} WHERE ${isOf(deletion)} AND ${COMPARED_ID} IN (${live})`,
+  );
+  return { docCount: Number(row?.[0]), ids: JSON.parse(String(row?.[1] ?? '[]')) as string[] };
 }
 
 /** Gives rows of a deletion their hashes again. */

@@ -320,9 +320,10 @@ function restoreInPlace(
       await storeKeptAsText(sql, catalog.trashed.get(kept.table) ?? requireTable(catalog, kept.table), trash);
       return undefined;
     }
-    const { ids, left, leftIds, pastCount } = await restoreRows(sql, table, trash, kept.deletion);
+    const { deletion } = kept;
+    const { ids, ...rest } = await restoreRows(sql, table, trash, { deletion, leftIdsMax: LEFT_IDS_MAX });
     knownIds.add(table.id, ids);
-    await storeRecords(sql, after(left));
-    return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX), pastCount };
+    await storeRecords(sql, after(rest.left));
+    return { docCount: ids.length, ...rest };
   });
 }
