@@ -163,18 +163,18 @@ export const ASIDE = 'before-restore-';
 
 /**
  * Folders of restores that are under way or were killed. `aside`: where what was stored before is, moved so far. `isDone`:
- * nothing is left to put in its place, beside the database.
+ * nothing is left to put in its place, beside the database. One without `aside` is not: it may have just begun.
  */
 export async function unfinishedRestores({ path, databaseFile }: Pick<DataFolder, 'path' | 'databaseFile'>) {
   const names = await readdir(path);
   const found = names.filter((one) => one.startsWith(STAGED));
   return Promise.all(
     found.map(async (staged) => {
-      const aside = staged.replace(STAGED, ASIDE);
+      const aside = names.find((one) => one === staged.replace(STAGED, ASIDE));
       // A restore that ends at this moment removes it.
       const left = await readdir(join(path, staged)).catch(() => []);
-      const isDone = left.length === 0 && existsSync(databaseFile);
-      return { staged, aside: names.includes(aside) ? aside : undefined, isDone };
+      const isDone = aside !== undefined && left.length === 0 && existsSync(databaseFile);
+      return { staged, aside, isDone };
     }),
   );
 }

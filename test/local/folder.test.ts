@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { closeToOthers, openFolder } from '../../src/local/folder.ts';
+import { closeToOthers, openFolder, unfinishedRestores } from '../../src/local/folder.ts';
 
 let base = '';
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
@@ -30,6 +30,17 @@ describe('closeToOthers()', () => {
     expect(await modeOf(`${folder.databaseFile}.wal`)).toBe(0o600);
     expect(await modeOf(outside)).toBe(0o644);
   });
+});
+
+test('unfinishedRestores() takes an empty folder for done only where something was moved aside', async () => {
+  const folder = await openFolder(join(base, 'data'));
+  await writeFile(folder.databaseFile, '');
+  await mkdir(join(folder.path, 'restoring-x'));
+  expect(await unfinishedRestores(folder)).toEqual([{ staged: 'restoring-x', aside: undefined, isDone: false }]);
+  await mkdir(join(folder.path, 'before-restore-x'));
+  expect(await unfinishedRestores(folder)).toEqual([
+    { staged: 'restoring-x', aside: 'before-restore-x', isDone: true },
+  ]);
 });
 
 describe('openFolder()', () => {

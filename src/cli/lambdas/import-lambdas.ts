@@ -85,37 +85,49 @@ function withoutRepeats(exported: readonly ExportedVersion[]): ExportedVersion[]
 
 /**
  * Posts the versions that are missing, in their order. `latest` moves to each, so the one to which it belongs is posted once
- * more in the end: in a lambda that was there the one that had it, in a new one that of the export.
+ * more in the end, also where the import ends early: in a lambda that was there the one that had it, in a new one that of the export.
  */
 async function importLambda(task: Task, name: string, all: readonly ExportedVersion[]): Promise<void> {
-  const { client, tally } = task;
   const place = { workspace: all[0]?.workspace ?? '', queryLambda: all[0]?.name ?? '' };
   const { versions, tags } = await lambdaHere(task, place);
   const present = new Map(versions.map((version) => [contentOf(contentIn(version)), version]));
   const exported = withoutRepeats(all);
+  const marked = all.findLast((version) => version.tags.includes(LATEST));
+  const latest = tags.get(LATEST);
   let posted: Content | undefined;
-  for (const version of exported) {
-    const label = `${name}${version.version === undefined ? '' : `  ${version.version}`}`;
-    const known = present.get(contentOf(version));
-    if (known !== undefined) {
-      tally.present += 1;
-      print(`${label}  is there${arrow(known)}`);
-    } else if (task.dryRun) await sayWhatWouldBe(task, label, version);
-    else {
-      const made = await make(task, label, version);
-      if (made === undefined) continue;
-      present.set(contentOf(version), made);
+  try {
+    for (const version of exported) {
+      const label = `${name}${version.version === undefined ? '' : `  ${version.version}`}`;
+      const known = present.get(contentOf(version));
+      if (known !== undefined) {
+        task.tally.present += 1;
+        print(`${label}  is there${arrow(known)}`);
+        continue;
+      }
+      // Before it is: whether one has come whose answer was lost is not known.
       posted = version;
+      const made = task.dryRun ? await sayWhatWouldBe(task, label, version) : await make(task, label, version);
+      if (made !== undefined) present.set(contentOf(version), made);
+    }
+  } finally {
+    const wanted = latest === undefined ? (marked ?? all.at(-1)) : contentIn(latest);
+    if (!task.dryRun && posted !== undefined && wanted !== undefined && contentOf(posted) !== contentOf(wanted)) {
+      // One that was refused has not come.
+      const here = present.get(contentOf(wanted));
+      if (here !== undefined) await postLatest(task, { ...place, ...bodyOf(wanted) }, `${name}  ${here.version}`);
     }
   }
-  const there = all.findLast((version) => version.tags.includes(LATEST)) ?? all.at(-1);
-  const latest = tags.get(LATEST);
-  const wanted = latest === undefined ? there : contentIn(latest);
-  if (posted !== undefined && wanted !== undefined && contentOf(posted) !== contentOf(wanted)) {
-    // One that was refused has not come.
-    if (present.has(contentOf(wanted))) await client.createLambdaVersion({ ...place, ...bodyOf(wanted) });
+  if (marked === undefined && posted !== undefined && latest !== undefined) {
+    print(`${name}  the tag "${LATEST}" stays at ${latest.version}`);
   }
-  await addTags(task, { place, name, tags }, wantedTags(exported, there), present);
+  await addTags(task, { place, name, tags }, wantedTags(exported, marked), present);
+}
+
+async function postLatest({ client }: Task, body: Place & ReturnType<typeof bodyOf>, label: string): Promise<void> {
+  await client.createLambdaVersion(body).catch((error: unknown) => {
+    print(`${label}  may have lost the tag "${LATEST}" to a version of the export: post it again`);
+    throw error;
+  });
 }
 
 interface Place {
@@ -162,7 +174,7 @@ function sayRefused(tally: Task['tally'], label: string, error: unknown): void {
   print(`${label}  refused: ${error.message}`);
 }
 
-async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }: ExportedVersion): Promise<void> {
+async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }: ExportedVersion): Promise<undefined> {
   const problem = await client.validateQuery({ sql: { query }, parameters: true }).then(
     () => undefined,
     (error: unknown) => {
@@ -174,11 +186,12 @@ async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }:
   if (problem !== undefined && UNREADABLE.test(problem)) {
     tally.refused += 1;
     print(`${label}  refused: ${problem}`);
-    return;
+    return undefined;
   }
   tally.made += 1;
   if (problem !== undefined) tally.unbound += 1;
   print(`${label}  would be new${problem === undefined ? '' : `; does not bind yet: ${problem}`}`);
+  return undefined;
 }
 
 function report({ tally }: Task, label: string, made: QueryLambdaVersion): void {
@@ -230,7 +243,9 @@ async function addTags(
       // That of a version that was refused has no place.
       if (!dryRun && here != null) await client.tagLambdaVersion({ ...place, tag_name: tag, version: here });
       if (dryRun || here != null)
-        print(`${name}  the tag "${tag}" ${dryRun ? 'would be' : 'is'} new at ${here ?? version.version}`);
+        print(
+          `${name}  the tag "${tag}" ${dryRun ? 'would be' : 'is'} new at ${here ?? version.version ?? 'its version'}`,
+        );
     }
   }
 }

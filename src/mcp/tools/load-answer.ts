@@ -54,7 +54,7 @@ export async function presentLoads(
       ...(leftOut.length > 0 ? { other_files: leftOut.slice(0, NAMES_MAX), files_of_no_format: leftOut.length } : {}),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
-    brief: briefLoads,
+    brief: (data) => briefLoads(data, input.path),
     next: `${[
       ...loadHints({ plan, loaded, leftOut }, input, { stopped, broken, inside, failures }),
       ...(input.file_field === undefined && isUntold(loaded, dateless) ? [FILE_FIELD_HINT] : []),
@@ -68,10 +68,15 @@ export async function presentLoads(
   };
 }
 
-/** Without what goes without saying: the one file that was named, the format that its name says, and that all of it is in. */
-function briefLoads({ file, complete, format, ...data }: Fenced['data']): Fenced['data'] {
-  const told = format === undefined || String(file).endsWith(`.${format}`) ? data : { format, ...data };
-  return complete === true ? told : { complete, ...told };
+/** Without what goes without saying: the one file that `path` names, the format that its name says, and that all of it is in. */
+function briefLoads({ file, complete, format, ...data }: Fenced['data'], path: LoadInput['path']): Fenced['data'] {
+  const isNamed = [path].flat().some((one) => `/${one}`.endsWith(`/${file}`));
+  return {
+    ...(complete === true ? {} : { complete }),
+    ...(isNamed || file === undefined ? {} : { file }),
+    ...(format === undefined || String(file).endsWith(`.${format}`) ? {} : { format }),
+    ...data,
+  };
 }
 
 const FILE_FIELD_HINT =
@@ -87,7 +92,7 @@ function isUntold(loaded: readonly LoadedFile[], targets: ReadonlySet<Target>): 
 }
 
 function warningsOf(loaded: readonly LoadedFile[], isOne: boolean): string[] {
-  const withoutId = loaded.filter(({ load }) => load.withoutId > 0);
+  const withoutId = loaded.filter(({ load }) => load.withoutId > 0 && load.target.before > 0);
   const ofFiles = loaded.flatMap(({ found, facts }) =>
     (facts?.warnings ?? []).map((one) => (isOne ? one : `${found.name}: ${one}`)),
   );
@@ -105,7 +110,7 @@ function warningsOf(loaded: readonly LoadedFile[], isOne: boolean): string[] {
 
 /** What another load of the same documents would do, or has done. */
 function withoutIdWarning(withoutId: number, before: number): string[] {
-  if (withoutId === 0 || before === 0) return [];
+  if (withoutId === 0) return [];
   const held = before.toLocaleString('en-US');
   return [
     `${counted(withoutId, 'documents')} had no _id and got one; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice: into a new collection with a unique "id_field" each comes once`,

@@ -75,6 +75,20 @@ describe('load_file of many files', () => {
     expect(one.data['warnings']).toEqual([expect.stringContaining('the collection had 4 before')]);
   });
 
+  it('warns of generated ids in collections that had documents alone', async () => {
+    write('some/old.csv', 'a\n1\n');
+    await load({ path: 'some', workspace: 'some' });
+    write('some/new.csv', 'a\n1\n2\n3\n');
+    const { data } = await load({ path: 'some', workspace: 'some' });
+    expect(data['warnings']).toEqual([expect.stringMatching(/^1 document had no _id .*the collection had 1 before/)]);
+  });
+
+  it('names in its text the one file of a folder, and not one that "path" names', async () => {
+    write('single/one.jsonl', '{"_id":"a"}\n');
+    expect((await load({ path: 'single' })).text).toContain('single/one.jsonl');
+    expect((await load({ path: 'single/one.jsonl' })).text).not.toContain('one.jsonl');
+  });
+
   it('loads a pattern into one collection that is given', async () => {
     const path = '["five/*.json","five/events.jsonl"]';
     const { data, next } = await load({ path, workspace: 'one', collection: 'all' });
