@@ -12,6 +12,8 @@ import { REPEATS_NAMES } from '../ingest/header-rows.ts';
 
 /** Without any of these a statement lists rows, each of which is seen as what it is. */
 const COMPUTES = /\b(?:order|group)\s+by\b|\w\(/i;
+/** What is random has another answer in any case. */
+const RANDOM = /\b(?:random|uuid|sample)/i;
 const GROUPS = /\bgroup\s+by\b/i;
 const TEXT = /'((?:[^']|'')*)'/g;
 const NAME = /"((?:[^"]|"")+)"/g;
@@ -27,7 +29,8 @@ export async function asideWarnings(
   tookMs: number,
 ): Promise<string[]> {
   const warnings: string[] = [];
-  if (!COMPUTES.test(sql.query) || outcome.cut !== null || outcome.rows.length > ROWS_MAX) return warnings;
+  if (!COMPUTES.test(sql.query) || RANDOM.test(sql.query) || outcome.cut !== null || outcome.rows.length > ROWS_MAX)
+    return warnings;
   // It would not be done in time a second time.
   if (tookMs > LOOK_MS) return warnings;
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(LOOK_MS)]);
@@ -81,7 +84,7 @@ async function amongUsed(
   const answer = (of: string) => rowsOf(ctx, { sql: query, parameters, only: { names, where: of } });
   const others = await answer(where);
   if (others === undefined || !differs(query, where, all, others)) return 0;
-  // What is random has another answer in any case.
+  // Without an order the same statement may have another answer.
   const again = await answer('true');
   const count = again === undefined || newRows(again, all) > 0 ? 0 : await countAside(ctx, collection, where);
   return count > most ? 0 : count;
