@@ -11,17 +11,23 @@ const CHARS_MAX = 30;
 export const REPEATS_NAMES = 'the names of the columns';
 
 /** What to tell of rows that have the names of the columns again, and the condition that leaves them out; undefined: there are none. */
-export function namesAgainNote({ names, header = names, first, again = [], place }: SeenRows): TableNote | undefined {
+export function namesAgainNote(seen: SeenRows): TableNote | undefined {
+  const { names, header = names, first, again, place, rows: all } = seen;
   const [some, rows] = [first.filter((row) => isHeader(row, header)), first.filter((row) => !isHeader(row, header))];
-  const places = [...new Set([...some.map(({ at }) => at), ...again])].sort((a, b) => a - b);
+  const places = [...new Set([...some.map(({ at }) => at), ...(again ?? [])])].sort((a, b) => a - b);
   if (header.length < 2 || places[0] === undefined) return undefined;
-  const one = seenRow(places[0], header);
+  const row = seenRow(places[0], header);
+  const isWhole = first.length === all;
+  // Of a column of numbers, the condition is sure only where it was seen that no row lacks one.
+  const isTold = (at: number) => isWhole || (rows.some(({ forms }) => forms[at] === 'text') && !isTyped(rows, at));
+  const one = { ...row, forms: row.forms.map((form, at) => (isTold(at) ? form : undefined)) };
   const where = conditionFor([one], { rows, names, isWhole: true }, tableOf(names.length, rows));
   const shown = places.slice(0, SHOWN).map((at) => at.toLocaleString('en-US'));
   const [repeat, it] = places.length === 1 ? ['repeats', 'it'] : ['repeat', 'them'];
-  const least = places.length >= AGAIN_MAX ? 'at least ' : '';
+  const isMore = places.length >= AGAIN_MAX;
+  const least = isMore ? 'at least ' : '';
   const text = `${least}${counted(places.length, 'rows')} (${place} ${shown.join('; ')}${places.length > SHOWN ? ', …' : ''}) ${repeat} ${REPEATS_NAMES}, as where files were joined: leave ${it} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
-  return { text, where };
+  return { text, where, count: isMore || (again === undefined && !isWhole) ? undefined : places.length };
 }
 
 const isHeader = ({ cells }: SeenRow, header: readonly unknown[]) =>
