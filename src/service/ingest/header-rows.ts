@@ -11,17 +11,23 @@ const CHARS_MAX = 30;
 export const REPEATS_NAMES = 'the names of the columns';
 
 /** What to tell of rows that have the names of the columns again, and the condition that leaves them out; undefined: there are none. */
-export function namesAgainNote({ names, header = names, first, again = [], place }: SeenRows): TableNote | undefined {
+export function namesAgainNote(seen: SeenRows): TableNote | undefined {
+  const { names, header = names, first, again, place, rows: all } = seen;
   const [some, rows] = [first.filter((row) => isHeader(row, header)), first.filter((row) => !isHeader(row, header))];
-  const places = [...new Set([...some.map(({ at }) => at), ...again])].sort((a, b) => a - b);
+  const places = [...new Set([...some.map(({ at }) => at), ...(again ?? [])])].sort((a, b) => a - b);
   if (header.length < 2 || places[0] === undefined) return undefined;
-  const one = seenRow(places[0], header);
+  const row = seenRow(places[0], header);
+  const isWhole = first.length === all;
+  // Of a column of numbers, the condition is sure only where it was seen that no row lacks one.
+  const isTold = (at: number) => isWhole || (rows.some(({ forms }) => forms[at] === 'text') && !isTyped(rows, at));
+  const one = { ...row, forms: row.forms.map((form, at) => (isTold(at) ? form : undefined)) };
   const where = conditionFor([one], { rows, names, isWhole: true }, tableOf(names.length, rows));
   const shown = places.slice(0, SHOWN).map((at) => at.toLocaleString('en-US'));
   const [repeat, it] = places.length === 1 ? ['repeats', 'it'] : ['repeat', 'them'];
-  const least = places.length >= AGAIN_MAX ? 'at least ' : '';
+  const isMore = places.length >= AGAIN_MAX;
+  const least = isMore ? 'at least ' : '';
   const text = `${least}${counted(places.length, 'rows')} (${place} ${shown.join('; ')}${places.length > SHOWN ? ', …' : ''}) ${repeat} ${REPEATS_NAMES}, as where files were joined: leave ${it} out of sums and counts${where === undefined ? '' : `: WHERE ${where}`}.`;
-  return { text, where };
+  return { text, where, count: isMore || (again === undefined && !isWhole) ? undefined : places.length };
 }
 
 const isHeader = ({ cells }: SeenRow, header: readonly unknown[]) =>
@@ -31,7 +37,8 @@ const isHeader = ({ cells }: SeenRow, header: readonly unknown[]) =>
 export function otherTableNote({ names, header = names, first, place }: SeenRows): string | undefined {
   // What has no rows has none that are empty.
   if (place === 'document') return undefined;
-  const found = first.find((_, index) => isOtherHeader(first, index, header));
+  const below = belowGaps(first);
+  const found = first.find((_, index) => below[index] === true && isOtherHeader(first, index, header));
   if (found === undefined) return undefined;
   const shown = found.cells.filter((cell) => cell !== null).slice(0, SHOWN);
   const called = shown.map((cell) => JSON.stringify(cut(String(cell).trim(), CHARS_MAX))).join(', ');
@@ -41,7 +48,7 @@ export function otherTableNote({ names, header = names, first, place }: SeenRows
 
 function isOtherHeader(rows: readonly SeenRow[], index: number, header: readonly unknown[]): boolean {
   const row = rows[index];
-  if (row === undefined || !isBelowGap(rows, index)) return false;
+  if (row === undefined) return false;
   const filled = row.forms.flatMap((form, place) => (form === undefined ? [] : [place]));
   const texts = new Set(filled.map((place) => String(row.cells[place]).trim()));
   const isNames = filled.every((place) => row.forms[place] === 'text') && texts.size === filled.length;
@@ -53,16 +60,17 @@ function isOtherHeader(rows: readonly SeenRow[], index: number, header: readonly
   return isSure && typed.some((place) => below[place] !== undefined && below[place] !== 'text');
 }
 
-/** Whether a row is below an empty one, or below a title that is. */
-function isBelowGap(rows: readonly SeenRow[], index: number): boolean {
-  for (let at = index; at > 0; at--) {
-    const [row, above] = [rows[at], rows[at - 1]];
-    const filled = above?.forms.filter((form) => form !== undefined).length ?? 0;
-    const isNext = row?.at === (above?.at ?? 0) + 1 || above?.cells.some((cell) => cell?.includes('\n'));
-    if (filled === 0 || !isNext) return true;
-    if (filled > 1) return false;
-  }
-  return false;
+/** Of each row whether it is below an empty one, or below a title that is. */
+function belowGaps(rows: readonly SeenRow[]): boolean[] {
+  let isBelow = false;
+  return rows.map((row, index) => {
+    const above = rows[index - 1];
+    if (above === undefined) return false;
+    const filled = above.forms.filter((form) => form !== undefined).length;
+    const isNext = row.at === above.at + 1 || above.cells.some((cell) => cell?.includes('\n'));
+    isBelow = filled === 0 || !isNext || (filled === 1 && isBelow);
+    return isBelow;
+  });
 }
 
 /** Whether most values of a column are no text. */

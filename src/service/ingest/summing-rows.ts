@@ -251,11 +251,13 @@ export function conditionFor(
   }
   const columns = [...texts].sort(([one], [other]) => one - other);
   if (columns.some(([, all]) => all.size > TEXTS_MAX)) return undefined;
+  // A column of numbers or times has NULL in place of such a text, if it is no text for its sake.
+  const isTyped = (at: number) => others.every(({ forms }) => forms[at] !== undefined && forms[at] !== 'text');
+  // So may have rows that nobody has looked at.
+  if (!isWhole && columns.some(([at]) => isTyped(at))) return undefined;
   const noneOf = ([at, all]: readonly [number, ReadonlySet<string>]) => {
     const listed = [...all].map((text) => inQuotes(text, "'"));
-    // A column of numbers or times has NULL in place of such a text, if it is no text for its sake.
-    const isTyped = others.every(({ forms }) => forms[at] !== undefined && forms[at] !== 'text');
-    const value = isTyped ? `CAST(${nameAt(at)} AS VARCHAR), ${listed[0]}` : `${nameAt(at)}, ''`;
+    const value = isTyped(at) ? `CAST(${nameAt(at)} AS VARCHAR), ${listed[0]}` : `${nameAt(at)}, ''`;
     return `coalesce(${value}) NOT IN (${listed.join(', ')})`;
   };
   return [...present, ...columns.map(noneOf)].join(' AND ');

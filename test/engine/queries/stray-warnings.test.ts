@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DuckDBConnection } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { doc, openSmall, temporaryFolder } from '../harness.ts';
 
@@ -288,6 +289,47 @@ test.each([
 ])('values that do not fit and that WHERE leaves out are not told: %s', async (where, isTold) => {
   const { warnings } = await engine.query({ sql: `SELECT sum(n) FROM docs d WHERE ${where}` });
   expect(warnings.join()).toMatch(isTold ? /1 of n / : /^$/);
+});
+
+test('asks the rows of WHERE only where there is something to tell, and keeps what it knows of all', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'cd', workspace: 'commons', name: 'codes' }]);
+  const documents = Array.from({ length: 30 }, (_, n) => doc(`${n}`, { code: n === 20 ? 404 : '200', clean: n }));
+  await engine.addDocuments('cd', documents);
+  const asked = vi.spyOn(DuckDBConnection.prototype, 'runAndReadAll');
+  try {
+    await engine.query({ sql: 'SELECT max(code) FROM codes WHERE clean > 11' });
+    const counts = () => asked.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith('SELECT place, '));
+    expect(counts().map((sql) => sql.includes('clean > 11'))).toEqual([false]);
+    await engine.query({ sql: 'SELECT sum(n) FROM docs WHERE clean > 12' });
+    await engine.query({ sql: 'SELECT sum(n) FROM docs WHERE clean > 13' });
+    expect(counts().map((sql) => /clean > 1[123]/.exec(sql)?.[0])).toEqual([
+      undefined,
+      undefined,
+      'clean > 12',
+      'clean > 13',
+    ]);
+  } finally {
+    asked.mockRestore();
+  }
+});
+
+test('tells of all rows where those of WHERE take too long', async () => {
+  const read = DuckDBConnection.prototype.runAndReadAll;
+  const slow = 'SELECT count(*) FROM range(1000000000000) AS t(i) WHERE hash(i) = 1';
+  const asked = vi.spyOn(DuckDBConnection.prototype, 'runAndReadAll').mockImplementation(function (
+    this: DuckDBConnection,
+    sql,
+    ...more
+  ) {
+    return read.call(this, sql.startsWith('SELECT place, ') && sql.includes('clean > 14') ? slow : sql, ...more);
+  });
+  try {
+    const { rows, warnings } = await engine.query({ sql: 'SELECT count(n) FROM docs WHERE clean > 14' });
+    expect(rows).toEqual([[15]]);
+    expect(warnings).toEqual([expect.stringContaining('1 of n (BIGINT)')]);
+  } finally {
+    asked.mockRestore();
+  }
 });
 
 test('says nothing of fields that the statement does not read', async () => {

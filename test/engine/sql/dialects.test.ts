@@ -85,6 +85,7 @@ describe('a form of another dialect is refused with what to write', () => {
     ["SELECT TO_TIMESTAMP('31.01.2024', 'DD.MM.YYYY')", "strptime(x, '%d.%m.%Y')"],
     ["SELECT FROM_UNIXTIME(seconds, '%Y-%m') FROM docs", "strftime(to_timestamp(n), '%Y-%m')"],
     ["SELECT DECODE(name, 'ann', 1, 0) FROM docs", "CASE x WHEN 'a' THEN 1"],
+    ["SELECT DECODE(n, 1, 'x', 'y') FROM docs", "CASE x WHEN 'a' THEN 1"],
     ["SELECT 1 FROM docs WHERE month(made) = 'June'", "monthname(t) = 'June'"],
     ["SELECT EXTRACT(MONTH FROM made) = 'June' FROM docs", "monthname(t) = 'June'"],
     ['SELECT 1 FROM docs WHERE made > now() - 7', 't - INTERVAL 1 DAY'],

@@ -181,6 +181,22 @@ describe('names of columns among the rows', () => {
     expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs WHERE ${lasting[0]?.where}`)).toEqual([[left]]);
   });
 
+  const laterWithout = (at: number) => (at < 1_200 ? `${at}` : '');
+  test.each<[string, string[], string | undefined, number]>([
+    [
+      'but by another column, of text',
+      joined(700, (at) => `${laterWithout(at)},P${at},${at}`),
+      `coalesce("place", '') NOT IN ('place')`,
+      2_100,
+    ],
+    ['nor at all', joined(700, (at) => `${laterWithout(at)},${at},${at}`), undefined, 2_102],
+  ])('are not told by what rows may lack at which nobody looked, %s', async (_, all, where, left) => {
+    const { warnings, lasting } = (await loaded(lines(...all))).outcome;
+    expect(warnings.join()).toContain('2 rows (line 702; 1,403) repeat');
+    expect(lasting).toMatchObject([{ where, count: 2 }]);
+    expect(await rowsOf(loads.engine, `SELECT count(*) FROM docs WHERE ${where ?? 'true'}`)).toEqual([[left]]);
+  });
+
   const TABLE = ['region,units,n', 'N,1,10', 'S,2,21'];
   test.each<[string, string[], number | undefined]>([
     ['below an empty row', [...TABLE, ',,', 'region,staff,cost', 'N,3,4'], 5],

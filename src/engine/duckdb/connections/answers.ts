@@ -4,14 +4,18 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 export interface Answers {
   /** By their text. */
   rows: Map<string, unknown[][]>;
+  /** Of all of them, in rows. */
+  size: number;
   /** Whether a transaction that was begun on them is sure to see these data; once it is not, they are given up. */
   areSure: boolean;
 }
 
-export const newAnswers = (): Answers => ({ rows: new Map(), areSure: true });
+export const newAnswers = (): Answers => ({ rows: new Map(), size: 0, areSure: true });
 
 /** Further ones take the place of all of them. */
 const ROWS_MAX = 20_000;
+/** Characters of a SELECT that take the place of a row: it may have a condition of the caller's. */
+const CHARS_OF_ROW = 100;
 
 const known = new WeakMap<DuckDBConnection, Answers>();
 
@@ -29,8 +33,13 @@ export async function answerOf(connection: DuckDBConnection, sql: string): Promi
   const rows = (await connection.runAndReadAll(sql)).getRows();
   if (answers?.areSure !== true) return rows;
   // One without rows takes its place, too.
-  const size = [...answers.rows.values()].reduce((sum, one) => sum + one.length + 1, 0);
-  if (size + rows.length > ROWS_MAX) answers.rows.clear();
+  const size = rows.length + 1 + sql.length / CHARS_OF_ROW;
+  if (answers.size + size > ROWS_MAX) {
+    answers.rows.clear();
+    answers.size = 0;
+  }
+  // Another look may have asked the same meanwhile.
+  if (!answers.rows.has(sql)) answers.size += size;
   answers.rows.set(sql, rows);
   return rows;
 }

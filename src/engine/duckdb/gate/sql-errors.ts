@@ -236,7 +236,7 @@ const ADVICE: [Says, string][] = [
     "\nto_timestamp(n) takes seconds since 1970. Text is read by strptime(x, '%d.%m.%Y'); as text a time is strftime(to_timestamp(n), '%Y-%m').",
   ],
   [
-    (message) => message.startsWith("No function matches the given name and argument types 'decode(VARCHAR, "),
+    (message) => /^No function matches the given name and argument types 'decode\((?!BLOB)/.test(message),
     "\nWrite CASE x WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 0 END.",
   ],
   [

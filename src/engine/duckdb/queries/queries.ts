@@ -238,13 +238,9 @@ function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<Query
     // Those of another type need no cast.
     if (written.timeCasts.length === 0 || values.size === 0) known.add(keyOf(sql), opened);
     const { reads, tables, valueUses } = opened.passed;
-    const strays = await strayWarnings(
-      connection,
-      names,
-      reads,
-      withBehind(tables),
-      valueUses.orders,
-      opened.passed.sql,
+    const behind = withBehind(tables);
+    const strays = await orNothing(turn, () =>
+      strayWarnings(connection, names, reads, behind, valueUses.orders, opened.passed.sql),
     );
     const asked = { ...read, sql, ran: opened.passed.sql, values, data: dataOf(names, connection) };
     const ofValues = await orNothing(turn, () => lookAt(valueUses, asked));

@@ -3,7 +3,6 @@ import { holdsTextOf, literally, placeOf, STRAYS_COLUMN, strayCountsSql, strayRe
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { answerOf } from '../connections/answers.ts';
-import { resume } from '../connections/sessions.ts';
 import type { Place } from '../gate/field-origins.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../sql/names.ts';
 import { rowsWithoutTries } from '../sql/own-rows.ts';
 import { fieldName } from '../sql/syntax-hints.ts';
+import { inTime, LOOKS_MS } from './looks/in-time.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
@@ -45,39 +45,66 @@ export async function strayWarnings(
   const { all, paths, readStrays } = reads;
   if (readStrays === 'all' || (!all && paths.length === 0)) return warnings;
   const pace = createPace();
+  const until = performance.now() + LOOKS_MS;
   for (const table of tables) {
     const isNew = (column: string) => !readStrays.has(foldName(column)) && mayRead(reads, column);
     const columns = [...(table.strays ?? [])].filter(isNew);
     if (table.fieldAt === undefined || columns.length === 0) continue;
-    const found = new Map<string, FieldCount>();
-    const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table), ran);
-    const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
-    const kinds = new Map<string, number>();
-    for (const { place } of places) kinds.set(place, (kinds.get(place) ?? 0) + 1);
-    for (const { place, time, json, count, items, areUneven } of places) {
-      const turn = pace();
-      if (turn !== undefined) await turn;
-      const { path, type } = table.fieldAt(place);
-      const isSame =
-        type === 'VARCHAR' && IS_SCALAR.test(json) && !((areUneven || kinds.get(place) !== 1) && isOrdered(place));
-      if (isSame || holdsTextOf(type, time)) continue;
-      const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0, place };
-      known.count += count;
-      if (isWhole(type, json)) {
-        known.whole += count;
-        known.items += items;
-      }
-      found.set(path, known);
-    }
-    const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
+    const counts = countsOf(connection, table, readSql(reads, columns, table));
+    const fieldsOf = async (rows: string): Promise<FieldCounts> => {
+      const { places, more } = await counts(rows);
+      return { fields: await fieldsIn(table, places, ordered, pace), more };
+    };
+    const whole = await fieldsOf(viewOf(names, table.workspace, table.name));
+    if (whole.fields.length === 0) continue;
+    // Those that WHERE leaves out are not read. For a value that does not fit its own field is NULL there.
+    const own = rowsWithoutTries(ran, undefined, [STRAYS_COLUMN, ...(table.strays ?? [])]);
+    const kept = own === undefined ? whole : await inTime(connection, until, () => fieldsOf(`(SELECT * FROM ${own})`));
+    const { fields, more } = kept ?? whole;
     if (fields.length > 0) warnings.push(warningOf(`${table.workspace}.${table.name}`, fields, more));
   }
   return warnings;
 }
 
+/** The fields with strays, those with the most first; `more`: places that were not counted. */
+interface FieldCounts {
+  fields: [path: string, field: FieldCount][];
+  more: number;
+}
+
 /** Values that are their text, as the engine's `json_type`. */
 const IS_SCALAR = /^(?:U?BIGINT|DOUBLE|BOOLEAN)$/;
 const isWithin = (place: string, around: string) => foldName(`${place}/`).startsWith(foldName(`${around}/`));
+
+/** The fields of a table that do not have all that is in these places. */
+async function fieldsIn(
+  { fieldAt }: NamedTable,
+  places: readonly PlaceCount[],
+  ordered: readonly Place[],
+  pace: ReturnType<typeof createPace>,
+): Promise<FieldCounts['fields']> {
+  const found = new Map<string, FieldCount>();
+  if (fieldAt === undefined) return [];
+  const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
+  const kinds = new Map<string, number>();
+  for (const { place } of places) kinds.set(place, (kinds.get(place) ?? 0) + 1);
+  for (const { place, time, json, count, items, areUneven } of places) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
+    const { path, type } = fieldAt(place);
+    const isSame =
+      type === 'VARCHAR' && IS_SCALAR.test(json) && !((areUneven || kinds.get(place) !== 1) && isOrdered(place));
+    if (isSame || holdsTextOf(type, time)) continue;
+    const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0, place };
+    known.count += count;
+    if (isWhole(type, json)) {
+      known.whole += count;
+      known.items += items;
+    }
+    found.set(path, known);
+  }
+  return [...found].sort(([, a], [, b]) => b.count - a.count);
+}
 
 /** Says of the fields that a statement names in how many documents they have another spelling, which it does not read. */
 async function spellingWarnings(
@@ -138,39 +165,26 @@ interface PlaceCount {
   areUneven: boolean;
 }
 
-/** How many strays each place has, those of places that are not read left out; `more`: places that are not counted. */
-async function countPlaces(
-  connection: DuckDBConnection,
-  names: Names,
-  { workspace, name, written, strays, itemPlaces }: NamedTable,
-  where: string,
-  ran: string,
-): Promise<{ places: PlaceCount[]; more: number }> {
-  const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
-  const countIn = (rows: string) => {
-    const counts = strayCountsSql(rows, { where, items, areTyped: written !== undefined });
-    return answerOf(
+/** How many strays each place has in some rows, those of places that are not read left out; `more`: places that are not counted. */
+const countsOf =
+  (connection: DuckDBConnection, { written, strays, itemPlaces }: NamedTable, where: string) =>
+  async (from: string): Promise<{ places: PlaceCount[]; more: number }> => {
+    const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
+    const counts = strayCountsSql(from, { where, items, areTyped: written !== undefined });
+    const rows = await answerOf(
       connection,
       `SELECT place, type, json, "values", items, uneven, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
     );
+    const places = rows.map(([place, time, json, count, items, uneven]) => ({
+      place: String(place),
+      time: time === null ? null : String(time),
+      json: String(json),
+      count: Number(count),
+      items: Number(items),
+      areUneven: uneven === true,
+    }));
+    return { places, more: Number(rows[0]?.[6] ?? 0) - rows.length };
   };
-  // Those that WHERE leaves out are not read. For a value that does not fit its own field is NULL there.
-  const own = rowsWithoutTries(ran, undefined, [STRAYS_COLUMN, ...(strays ?? [])]);
-  const view = viewOf(names, workspace, name);
-  const rows = await countIn(own === undefined ? view : `(SELECT * FROM ${own})`).catch(async () => {
-    await resume(connection);
-    return countIn(view);
-  });
-  const places = rows.map(([place, time, json, count, items, uneven]) => ({
-    place: String(place),
-    time: time === null ? null : String(time),
-    json: String(json),
-    count: Number(count),
-    items: Number(items),
-    areUneven: uneven === true,
-  }));
-  return { places, more: Number(rows[0]?.[6] ?? 0) - rows.length };
-}
 
 /** SQL for whether a place `p` may be read, or what is around it; `columns` are those that may. */
 function readSql(

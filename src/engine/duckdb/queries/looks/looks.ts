@@ -7,6 +7,7 @@ import { moments, zones } from './days.ts';
 import { epochUnits } from './epochs.ts';
 import { fanOuts } from './fan-outs.ts';
 import { farTimes } from './far-times.ts';
+import { LOOKS_MS, untilLate } from './in-time.ts';
 import { keys } from './joined-keys.ts';
 import { json } from './json.ts';
 import type { Asked, Kind, Look, Question } from './look.ts';
@@ -64,10 +65,6 @@ export function lookWithoutData(uses: ValueUses, asked: Asked): Promise<string[]
   );
 }
 
-/** How long all looks at one answer take: that is there, and waits. */
-const LOOKS_MS = 2_000;
-const INTERRUPT_MS = 50;
-
 /** What is so of the values that a statement reads, and not of what it compares them with. */
 const OF_VALUES: ReadonlySet<Kind> = new Set(['order', 'lost']);
 
@@ -87,8 +84,7 @@ async function answered(questions: readonly Question[], asked: Asked): Promise<s
   const countOf = (kind: Kind) => [...said.values()].filter((one) => one === kind).length;
   const until = performance.now() + LOOKS_MS;
   const isLate = () => performance.now() > until;
-  const watching = setInterval(() => isLate() && asked.data.connection.interrupt(), INTERRUPT_MS);
-  try {
+  await untilLate(asked.data.connection, until, async () => {
     const texts = await fewTextsOf(samples, asked.data);
     for (const question of questions) {
       if (isLate()) break;
@@ -99,8 +95,6 @@ async function answered(questions: readonly Question[], asked: Asked): Promise<s
       // What was interrupted has not seen all.
       if (warning !== undefined && !isLate()) said.set(warning, question.kind);
     }
-  } finally {
-    clearInterval(watching);
-  }
+  });
   return [...said.keys()];
 }
