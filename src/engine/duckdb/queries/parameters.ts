@@ -219,7 +219,7 @@ function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
 /** What is wrong with a date that is written as one, and that no calendar has. */
 function noSuchDay(type: string, value: JsonValue): string | undefined {
   const isDated = type === 'date' || type === 'datetime' || type === 'timestamp';
-  const day = isDated && typeof value === 'string' ? /^\s*(\d{4}-\d{1,2}-\d{1,2})(?!\d)/.exec(value)?.[1] : undefined;
+  const day = isDated && typeof value === 'string' ? /^\s*(\d{4}-\d{1,2}-\d{1,2})(?:\D|$)/.exec(value)?.[1] : undefined;
   return day === undefined || daysOf(day) !== undefined ? undefined : `There is no day ${day}.`;
 }
 
