@@ -39,7 +39,12 @@ export function importLambdas(
   });
 }
 
-async function importAll(client: Client, { versions, unreadable }: LambdaExport, dryRun: boolean): Promise<number> {
+/** Does it with a client. Rejects where the service is lost in between. */
+export async function importAll(
+  client: Client,
+  { versions, unreadable }: LambdaExport,
+  dryRun: boolean,
+): Promise<number> {
   const tally = { made: 0, present: 0, unbound: 0, refused: unreadable.length, tags: 0 };
   for (const { what, why } of unreadable) print(`${what}  refused: ${why}`);
   const workspaces = new Set((await client.listWorkspaces({})).map(({ name }) => name ?? ''));

@@ -2,28 +2,16 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { importAll } from '../../../src/cli/lambdas/import-lambdas.ts';
+import { readLambdas } from '../../../src/cli/lambdas/lambda-exports.ts';
+import { withService } from '../../../src/cli/person.ts';
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
+import { readInvocation } from '../../../src/commands.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
 import type { Client } from '../../../src/http/client.ts';
+import type { Config } from '../../../src/settings.ts';
+import { BINARY } from '../../scenarios/binary.ts';
 import { runHere, runProgram, variablesOf } from '../program.ts';
-
-/** Queries of versions at whose post the service cannot be reached; the first is lost behind it. */
-const unreached = { queries: [] as string[] };
-vi.mock('../../../src/cli/connect.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../../src/cli/connect.ts')>();
-  const connectService = async (...args: Parameters<typeof original.connectService>): Promise<Client> => {
-    const client = await original.connectService(...args);
-    const createLambdaVersion: Client['createLambdaVersion'] = async (input, options) => {
-      const at = unreached.queries.indexOf(input.sql?.query ?? '');
-      if (at > 0) throw new ApiError('connection_failed', 'The service did not answer.');
-      const made = await client.createLambdaVersion(input, options);
-      if (at === 0) throw new ApiError('connection_failed', 'The answer was lost.');
-      return made;
-    };
-    return { ...client, createLambdaVersion };
-  };
-  return { ...original, connectService };
-});
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-import-')));
 const env = variablesOf(base, join(base, 'data'));
@@ -135,23 +123,38 @@ test('the versions of an answer are made from the oldest on, and latest is the n
   expect(await latest()).toContain('[[9]]');
 });
 
+/** An import whose service cannot be reached at the posts of these queries; the answer of the first is lost behind it. */
+async function endEarly(file: string, queries: readonly string[]) {
+  const { config } = readInvocation(['doctor'], { ...env }) as { config: Config };
+  const read = await readLambdas(file);
+  return withService(config, BINARY, (client) => {
+    const createLambdaVersion: Client['createLambdaVersion'] = async (input, options) => {
+      const at = queries.indexOf(input.sql?.query ?? '');
+      if (at > 0) throw new ApiError('connection_failed', 'The service did not answer.');
+      const made = await client.createLambdaVersion(input, options);
+      if (at === 0) throw new ApiError('connection_failed', 'The answer was lost.');
+      return made;
+    };
+    return importAll({ ...client, createLambdaVersion }, read, false);
+  });
+}
+
 test('an import that ends early leaves latest where it was, or names what to post again', async () => {
   const lambda = { workspace: 'history', queryLambda: 'early' };
   await call('create_lambda_version', { ...lambda, create: true, sql: { query: 'SELECT 9 AS n' } });
-  const latest = () => call('get_lambda_tag', { ...lambda, tag: 'latest' });
   const of = (n: number) => version(n, { name: 'early' });
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
-    unreached.queries = ['SELECT 2 AS n'];
-    const ended = await run(write('early.json', [of(3), of(2), of(1)]));
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('The answer was lost.') });
-    expect(await latest()).toContain('SELECT 9 AS n');
-
-    unreached.queries = ['SELECT 3 AS n', 'SELECT 9 AS n'];
-    const { code, stdout } = await run(write('late.json', [of(3)]));
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^history\.early {2}[0-9a-f]{16} {2}may have lost the tag "latest".*: post it again$/m);
+    const early = endEarly(write('early.json', [of(3), of(2), of(1)]), ['SELECT 2 AS n']);
+    await expect(early).rejects.toThrow('The answer was lost.');
+    const latest = await call('get_lambda_tag', { ...lambda, tag: 'latest' });
+    expect(latest).toContain('SELECT 9 AS n');
+    const late = endEarly(write('late.json', [of(3)]), ['SELECT 3 AS n', 'SELECT 9 AS n']);
+    await expect(late).rejects.toThrow('The service did not answer.');
+    const texts = said.mock.calls.map(([text]) => String(text)).join('');
+    expect(texts).toMatch(/^history\.early {2}[0-9a-f]{16} {2}may have lost the tag "latest".*: post it again$/m);
   } finally {
-    unreached.queries = [];
+    said.mockRestore();
   }
 });
 
