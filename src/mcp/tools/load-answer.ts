@@ -108,7 +108,7 @@ function warningsOf(loaded: readonly LoadedFile[], isOne: boolean): string[] {
   ];
 }
 
-/** What another load of the same documents would do, or has done. */
+/** What another load of the same documents has done, if there was one. */
 function withoutIdWarning(withoutId: number, before: number): string[] {
   if (withoutId === 0) return [];
   const held = before.toLocaleString('en-US');

@@ -86,7 +86,8 @@ async function amongUsed(
   if (others === undefined || !differs(query, where, all, others)) return 0;
   // Without an order the same statement may have another answer.
   const again = await answer('true');
-  const count = again === undefined || newRows(again, all) > 0 ? 0 : await countAside(ctx, collection, where);
+  if (again === undefined || newRows(again, all) > 0) return 0;
+  const count = aside.length < ASIDE_MAX ? aside.length : await countAside(ctx, collection, where);
   return count > most ? 0 : count;
 }
 

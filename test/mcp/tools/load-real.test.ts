@@ -113,7 +113,10 @@ describe('load_file', () => {
     expect(await warned('SELECT sum(amt) FROM totals WHERE amt IN (10, 20)')).toEqual([]);
     expect(await warned('SELECT sum(t.amt) FROM commons.totals t WHERE t.amt < 25 OR false')).toEqual([]);
     expect(await warned('SELECT sum(amt) FROM totals WHERE amt >= 20')).toEqual([told]);
-    for (const used of [
+    const areTold = async (queries: readonly string[], warnings: readonly string[]) => {
+      for (const query of queries) expect([query, await warned(query)]).toEqual([query, warnings]);
+    };
+    const used = [
       'SELECT region FROM totals ORDER BY amt DESC LIMIT 1;',
       'SELECT arg_max(commons.totals.region, "commons".totals.amt) FROM commons.totals -- all',
       'SELECT region, rank() OVER (ORDER BY amt DESC) FROM totals',
@@ -121,11 +124,11 @@ describe('load_file', () => {
       'SELECT count(DISTINCT region) FROM totals',
       'WITH totals AS (SELECT * FROM commons.totals) SELECT max(amt) FROM totals',
       "SELECT sum(amt) FROM totals WHERE region <> 'North'",
-    ])
-      expect([used, await warned(used)]).toEqual([used, [told]]);
+    ];
+    await areTold(used, [told]);
     await call('create_alias', { workspace: 'commons', name: 'sums', collections: ['commons.totals'] });
     expect(await warned('SELECT max(s.amt) FROM commons.sums s')).toEqual([told]);
-    for (const right of [
+    const right = [
       "SELECT sum(amt) FILTER (WHERE region <> 'Grand Total') FROM totals",
       "SELECT sum(if(region LIKE 'G%', 0, amt)) FROM totals",
       "WITH t AS (SELECT * FROM totals WHERE region IN ('North', 'South')) SELECT sum(amt), avg(amt) FROM t",
@@ -136,8 +139,8 @@ describe('load_file', () => {
       'SELECT * FROM totals LIMIT 3',
       'SELECT region FROM totals ORDER BY random() LIMIT 1',
       'SELECT min(amt) FROM totals',
-    ])
-      expect([right, await warned(right)]).toEqual([right, []]);
+    ];
+    await areTold(right, []);
     const { data } = await call('describe_collection', { collection: 'totals' });
     expect(data['load_notes']).toEqual([expect.stringContaining(`: 1 row (line 4 "Grand Total") seems to sum up`)]);
     expect((await call('list_collections', {})).text).toMatch(/totals \(3 documents.*told at a load .*Grand Total/);

@@ -49,11 +49,12 @@ export async function strayWarnings(
   for (const table of tables) {
     const isNew = (column: string) => !readStrays.has(foldName(column)) && mayRead(reads, column);
     const columns = [...(table.strays ?? [])].filter(isNew);
-    if (table.fieldAt === undefined || columns.length === 0) continue;
+    const { fieldAt } = table;
+    if (fieldAt === undefined || columns.length === 0) continue;
     const counts = countsOf(connection, table, readSql(reads, columns, table));
     const fieldsOf = async (rows: string): Promise<FieldCounts> => {
       const { places, more } = await counts(rows);
-      return { fields: await fieldsIn(table, places, ordered, pace), more };
+      return { fields: await fieldsIn(fieldAt, places, ordered, pace), more };
     };
     const whole = await fieldsOf(viewOf(names, table.workspace, table.name));
     if (whole.fields.length === 0) continue;
@@ -78,13 +79,12 @@ const isWithin = (place: string, around: string) => foldName(`${place}/`).starts
 
 /** The fields of a table that do not have all that is in these places. */
 async function fieldsIn(
-  { fieldAt }: NamedTable,
+  fieldAt: NonNullable<NamedTable['fieldAt']>,
   places: readonly PlaceCount[],
   ordered: readonly Place[],
   pace: ReturnType<typeof createPace>,
 ): Promise<FieldCounts['fields']> {
   const found = new Map<string, FieldCount>();
-  if (fieldAt === undefined) return [];
   const isOrdered = (place: string) => ordered.some(({ path: [first = ''] }) => isWithin(place, placeOf([first])));
   const kinds = new Map<string, number>();
   for (const { place } of places) kinds.set(place, (kinds.get(place) ?? 0) + 1);

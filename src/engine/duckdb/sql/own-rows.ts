@@ -3,7 +3,7 @@ import { isMark, wordOf } from './forms/edit.ts';
 import { foldName, quoteName } from './names.ts';
 import { nameOfToken } from './paths.ts';
 import { type TokenList, tokenList } from './token-list.ts';
-import { conditionsIn, topLevel } from './token-ranges.ts';
+import { conjunctsIn, topLevel } from './token-ranges.ts';
 
 /*
  * Which rows a statement of one SELECT over one table reads, as its text says: so that what is told of values can be asked of
@@ -45,7 +45,7 @@ export function rowsWithoutTries(sql: string, odd = TRIES, columns: Iterable<str
   for (const column of columns) aliases.add(foldName(column));
   const list = tokenList(where);
   if (topLevel(list, 0, list.length).some((at) => /^(?:or|case)$/.test(wordOf(list[at])))) return undefined;
-  const kept = conditionsIn(list, 0, list.length).flatMap(([first, to]) => {
+  const kept = conjunctsIn(list, 0, list.length).flatMap(([first, to]) => {
     const text = textIn(where, list, first, to);
     const hasParameter = list.slice(first, to).some(({ kind }) => kind === 'parameter');
     const hasAlias = list.slice(first, to).some((one) => aliases.has(foldName(nameOfToken(one) ?? '')));

@@ -30,7 +30,7 @@ export function itemsIn(list: TokenList, start: number, end: number): Range[] {
 }
 
 /** The conditions that AND joins in a range; that of a BETWEEN joins none. */
-export function conditionsIn(list: TokenList, start: number, end: number): Range[] {
+export function conjunctsIn(list: TokenList, start: number, end: number): Range[] {
   let isBetween = false;
   return partsOf(list, [start, end], (token) => {
     const word = wordOf(token);

@@ -3,7 +3,7 @@ import { isMark, wordOf } from '../forms/edit.ts';
 import { AGGREGATES } from '../functions.ts';
 import { nameOfToken } from '../paths.ts';
 import type { TokenList } from '../token-list.ts';
-import { conditionsIn, type Range, topLevel } from '../token-ranges.ts';
+import { conjunctsIn, type Range, topLevel } from '../token-ranges.ts';
 import { type Correct, type Faulty, instead, textOf } from './faulty.ts';
 
 /** Clauses of a SELECT that are missing, or hold what belongs into another one. */
@@ -170,7 +170,7 @@ const moved: Correct = (faulty) => {
 /** The conditions that a WHERE joins by AND; none if it has an OR. */
 function conditionsOf(list: TokenList, { start, end }: Clause): Range[] {
   const hasOr = topLevel(list, start + 1, end).some((at) => wordOf(list[at]) === 'or');
-  return hasOr ? [] : conditionsIn(list, start + 1, end);
+  return hasOr ? [] : conjunctsIn(list, start + 1, end);
 }
 
 /** The name that SELECT gives to what is at a token. */
