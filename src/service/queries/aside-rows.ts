@@ -62,7 +62,7 @@ interface Look {
   all: QueryOutcome['rows'];
 }
 
-const bareName = (name: string) => foldText(name.slice(name.indexOf('.') + 1));
+const bareName = (name: string) => foldText(name.slice(name.lastIndexOf('.') + 1));
 
 /** How many rows there are of which a condition is not true, if a statement has another answer without them, and does not ask for them. */
 async function amongUsed(
